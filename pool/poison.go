@@ -1,0 +1,12 @@
+package pool
+
+// PoisonByte fills memory that was given back, in builds that check.
+const PoisonByte = 0xCC
+
+// Poison overwrites b with [PoisonByte]. Scratch that is not a [Buffer] calls
+// it from its own reset, guarded by [Poisoned].
+func Poison(b []byte) {
+	for i := range b {
+		b[i] = PoisonByte
+	}
+}

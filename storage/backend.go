@@ -1,0 +1,52 @@
+package storage
+
+import (
+	"context"
+
+	promstorage "github.com/prometheus/prometheus/storage"
+)
+
+// Backend keeps series. Implementations are safe for concurrent use; the
+// appenders they hand out are not.
+//
+// The contract, which storagetest checks for every backend:
+//
+//   - Append returns a stable, non-zero ref for a label set. A ref belongs to
+//     one backend instance, is never reused, and a ref the backend does not
+//     know is looked up by labels.
+//   - Append keeps the labels and the histogram it is given; it keeps neither
+//     the exemplar slice nor MetricFamilyName.
+//   - A refused sample is an error that [RefusalReason] recognises and leaves
+//     the transaction usable. Any other error ends it: the caller rolls back.
+//   - Commit returns nil only when every appended sample has reached what the
+//     backend promises (durable on disk, accepted by the far end). Otherwise it
+//     returns an [*Error]. After Commit or Rollback the appender is dead.
+//   - Samples of one series whose appends happened one after the other, also in
+//     different transactions, are kept whatever the order of the commits.
+type Backend interface {
+	// AppenderV2 opens a transaction. The context bounds its Commit.
+	promstorage.AppendableV2
+
+	// Ready returns nil when the backend can take samples. It says nothing
+	// about far ends: an outage there must not take the gateway out.
+	Ready() error
+
+	// Close finishes what is in flight, bounded by ctx, and releases files.
+	// Appenders must be settled before; later ones fail with KindUnavailable.
+	Close(ctx context.Context) error
+}
+
+// TargetAppender is implemented by appenders that order by target. The
+// converter calls Target with the hash of (tenant, job, instance) before the
+// samples of that target, while it holds the target's lock, so that two
+// transactions take their places in a target's line in the order in which
+// their samples were converted.
+type TargetAppender interface {
+	Target(hash uint64)
+}
+
+// Forgetter is implemented by backends that keep something per ref. The cache
+// tells it which refs it dropped; a ref may come back and is then unknown.
+type Forgetter interface {
+	Forget(refs []promstorage.SeriesRef)
+}
