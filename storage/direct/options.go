@@ -1,0 +1,47 @@
+package direct
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/otlpgw/otlpgw/storage/remotewrite"
+)
+
+// Defaults of Options.
+const (
+	DefaultAckTimeout = 5 * time.Second
+	// DefaultShards allows 320 requests a second to a far end 100 ms away.
+	DefaultShards          = 32
+	DefaultMaxPendingBytes = 256 << 20
+)
+
+// Options configures a [Backend].
+type Options struct {
+	// Destinations lists the far ends, at least one; see
+	// [remotewrite.DefaultDestinationOptions].
+	Destinations []remotewrite.DestinationOptions
+	// ExternalLabels are added to every series that does not have them.
+	ExternalLabels labels.Labels
+	// AckTimeout bounds Commit, overriding the default of 5 s. The deadline of
+	// the transaction's context counts if it is sooner.
+	AckTimeout time.Duration
+	// Shards is how many requests may be in flight to one destination at once,
+	// overriding the default of 32.
+	Shards int
+	// MaxPendingBytes bounds what transactions hold in memory until their
+	// commit has returned, overriding the default of 256 MiB. Beyond it appends
+	// fail as unavailable.
+	MaxPendingBytes int64
+	// Version is the version of the program, for the User-Agent header.
+	Version string
+	// Logger, by default slog's.
+	Logger *slog.Logger
+	// Registerer takes the metrics of storage/remotewrite; nil registers nothing.
+	Registerer prometheus.Registerer
+	// Clock is what the far end's pauses are measured by, by default the
+	// machine's.
+	Clock remotewrite.Clock
+}

@@ -1,0 +1,135 @@
+package remotewrite
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/config"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/relabel"
+	"github.com/prometheus/sigv4"
+)
+
+// Message says which protobuf message a destination gets.
+type Message uint8
+
+const (
+	// MessageAuto is 2.0, and 1.0 for destinations that turn out not to know
+	// 2.0: they answer 415, or 2xx without a Written header, or 400 to the very
+	// first message.
+	MessageAuto Message = iota
+	// MessageV1 is 1.0 (prometheus.WriteRequest), always.
+	MessageV1
+	// MessageV2 is 2.0 (io.prometheus.write.v2.Request). It falls back as
+	// MessageAuto does, except that a 400 always speaks of the data.
+	MessageV2
+)
+
+// Defaults of DestinationOptions, those of Prometheus.
+const (
+	DefaultRemoteTimeout     = 30 * time.Second
+	DefaultMaxSamplesPerSend = 2000
+	DefaultMinBackoff        = 30 * time.Millisecond
+	DefaultMaxBackoff        = 5 * time.Second
+)
+
+// DestinationOptions describes one far end. The fields follow Prometheus's
+// remote_write block; start from [DefaultDestinationOptions].
+type DestinationOptions struct {
+	// URL is where to POST; required.
+	URL string
+	// Name is the destination in logs and metrics, by default the URL's host.
+	// Names are unique.
+	Name string
+	// Headers are added to every request. Those that the protocol sets cannot
+	// be among them.
+	Headers map[string]string
+	// RemoteTimeout bounds one attempt, overriding the default of 30 s.
+	RemoteTimeout time.Duration
+	// WriteRelabelConfigs run once for every series, after external labels. A
+	// series that they drop counts as accepted.
+	WriteRelabelConfigs []*relabel.Config
+	// SendExemplars sends exemplars along with their samples.
+	SendExemplars bool
+	// SendNativeHistograms sends native histograms; otherwise they are dropped
+	// and counted.
+	SendNativeHistograms bool
+	// Message is the protobuf message, by default 2.0 with fallback.
+	Message Message
+	// ConvertNHCBToClassic sends histograms with custom buckets as classic
+	// _bucket, _sum and _count series, whatever the message. Without it they
+	// travel in 2.0 only, and are dropped and counted in 1.0.
+	ConvertNHCBToClassic bool
+	// HTTPClient holds authentication, TLS, proxies and redirects.
+	HTTPClient config.HTTPClientConfig
+	// SigV4 signs requests for AWS; nil signs nothing.
+	SigV4 *sigv4.SigV4Config
+	// MaxSamplesPerSend bounds one request, overriding the default of 2000.
+	MaxSamplesPerSend int
+	// MinBackoff and MaxBackoff bound the pause before an attempt is repeated,
+	// overriding the defaults of 30 ms and 5 s.
+	MinBackoff, MaxBackoff time.Duration
+	// Optional destinations are sent to and counted, and their failures are
+	// nobody's else: a commit waits for the others alone (required: false).
+	Optional bool
+}
+
+// DefaultDestinationOptions returns what a destination is without any setting
+// but its URL: 2.0 with fallback, exemplars and native histograms on, redirects
+// followed.
+func DefaultDestinationOptions(url string) DestinationOptions {
+	return DestinationOptions{
+		URL:                  url,
+		RemoteTimeout:        DefaultRemoteTimeout,
+		SendExemplars:        true,
+		SendNativeHistograms: true,
+		HTTPClient:           config.HTTPClientConfig{FollowRedirects: true},
+		MaxSamplesPerSend:    DefaultMaxSamplesPerSend,
+		MinBackoff:           DefaultMinBackoff,
+		MaxBackoff:           DefaultMaxBackoff,
+	}
+}
+
+// Options configures a [Group].
+type Options struct {
+	// Destinations lists the far ends, at least one.
+	Destinations []DestinationOptions
+	// ExternalLabels are added to every series that does not have them.
+	ExternalLabels labels.Labels
+	// Version is the version of the program, for the User-Agent header.
+	Version string
+	// Logger, by default slog's.
+	Logger *slog.Logger
+	// Registerer takes the room's metrics; nil registers nothing.
+	Registerer prometheus.Registerer
+	// Clock is what time it is and how to wait, by default the machine's.
+	Clock Clock
+}
+
+// Clock tells the time and waits, so that tests of pauses need none.
+type Clock interface {
+	// Now returns the current time.
+	Now() time.Time
+	// Sleep returns after d, or earlier with ctx's error.
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// WallClock is the machine's clock.
+type WallClock struct{}
+
+// Now returns the machine's time.
+func (WallClock) Now() time.Time { return time.Now() }
+
+// Sleep waits for d or until ctx ends.
+func (WallClock) Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
