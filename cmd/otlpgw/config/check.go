@@ -1,0 +1,204 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/otlptranslator"
+	"github.com/prometheus/prometheus/model/relabel"
+	"go.yaml.in/yaml/v3"
+)
+
+// extraChecks run on blocks of which Prometheus's own check stops at the first
+// fault, or lets pass what cannot work here.
+var extraChecks = map[reflect.Type]func(w *walker, n *yaml.Node, path string){
+	reflect.TypeFor[RemoteWrite]():    checkRemoteWrite,
+	reflect.TypeFor[relabel.Config](): checkRelabel,
+}
+
+func checkRemoteWrite(w *walker, n *yaml.Node, path string) {
+	type plain RemoteWrite
+	r := plain(defaultRemoteWrite())
+	if n.Decode(&r) != nil {
+		return // the walker's own decode tells
+	}
+	at := func(key, value, msg string) {
+		p := path + "." + key
+		line, ok := w.lines[p]
+		if !ok {
+			line = n.Line
+		}
+		w.faults = append(w.faults, Fault{Line: line, Path: p, Value: value, Msg: msg})
+	}
+	switch u := r.Prometheus.URL; {
+	case w.faulty(path + ".url"):
+	case u == nil || u.URL == nil || u.String() == "":
+		at("url", "", "missing; a destination needs one")
+	default:
+		if msg := urlProblem(u.Scheme, u.Host); msg != "" {
+			at("url", u.Redacted(), msg)
+		}
+	}
+	q := r.Prometheus.QueueConfig
+	for _, k := range []struct {
+		key   string
+		value int
+	}{
+		{"max_samples_per_send", q.MaxSamplesPerSend},
+		{"min_shards", q.MinShards},
+		{"max_shards", q.MaxShards},
+		{"capacity", q.Capacity},
+	} {
+		if k.value <= 0 {
+			at("queue_config."+k.key, fmt.Sprint(k.value), "must be more than zero")
+		}
+	}
+	if q.MinBackoff <= 0 || q.MinBackoff > q.MaxBackoff {
+		at("queue_config.min_backoff", q.MinBackoff.String(), "must be more than zero and at most max_backoff, "+q.MaxBackoff.String())
+	}
+	if r.Prometheus.RemoteTimeout <= 0 {
+		at("remote_timeout", r.Prometheus.RemoteTimeout.String(), "must be more than zero")
+	}
+	if m := r.Prometheus.ProtobufMessage; m != "" {
+		if err := m.Validate(); err != nil {
+			at("protobuf_message", string(m), err.Error())
+		}
+	}
+	for h := range r.Prometheus.Headers {
+		switch http.CanonicalHeaderKey(h) {
+		case "Content-Type", "Content-Encoding", "User-Agent", "X-Prometheus-Remote-Write-Version":
+			at("headers."+h, "", "belongs to the remote-write protocol and cannot be set")
+		}
+	}
+	if !r.Required {
+		at("required", "false", notYet+"; every destination must accept")
+	}
+}
+
+func checkRelabel(w *walker, n *yaml.Node, path string) {
+	var r relabel.Config
+	if w.faulty(path+".action") || n.Decode(&r) != nil {
+		return // told already, or by the walker's own decode
+	}
+	if err := r.Validate(model.UTF8Validation); err != nil {
+		w.fault(n, path, err.Error())
+	}
+}
+
+func urlProblem(scheme, host string) string {
+	switch {
+	case scheme != "http" && scheme != "https":
+		return "must start with http:// or https://"
+	case host == "":
+		return "names no host"
+	}
+	return ""
+}
+
+// validate looks at the values together. It calls report with the key.
+func (c *Config) validate(report func(path, value, msg string)) {
+	oneOf := func(path, value string, allowed ...string) {
+		for _, a := range allowed {
+			if value == a {
+				return
+			}
+		}
+		report(path, value, "must be "+strings.Join(allowed[:len(allowed)-1], ", ")+" or "+allowed[len(allowed)-1])
+	}
+	positive := func(path string, value fmt.Stringer, ok bool) {
+		if !ok {
+			report(path, value.String(), "must be more than zero")
+		}
+	}
+
+	for _, l := range []struct{ path, address string }{
+		{"http.listen_address", c.HTTP.ListenAddress},
+		{"grpc.listen_address", c.GRPC.ListenAddress},
+		{"admin.listen_address", c.Admin.ListenAddress},
+	} {
+		if l.address == "" {
+			continue
+		}
+		if _, _, err := net.SplitHostPort(l.address); err != nil {
+			report(l.path, l.address, "must be host:port or :port")
+		}
+	}
+	if c.HTTP.ListenAddress == "" && c.GRPC.ListenAddress == "" {
+		report("http.listen_address", "", "is empty and so is grpc.listen_address: nothing would receive OTLP")
+	}
+	positive("http.max_request_size", c.HTTP.MaxRequestSize, c.HTTP.MaxRequestSize > 0)
+	positive("http.max_json_size", c.HTTP.MaxJSONSize, c.HTTP.MaxJSONSize > 0)
+	positive("grpc.max_request_size", c.GRPC.MaxRequestSize, c.GRPC.MaxRequestSize > 0)
+	if c.GRPC.MaxRequestSize > 1<<31-1 {
+		report("grpc.max_request_size", c.GRPC.MaxRequestSize.String(), "must be less than 2GiB, which gRPC cannot exceed")
+	}
+
+	switch c.Storage.Mode {
+	case "", ModeLocal, ModeDirect:
+	case "durable":
+		report("storage.mode", c.Storage.Mode, notYet)
+	default:
+		oneOf("storage.mode", c.Storage.Mode, ModeLocal, ModeDirect)
+	}
+	if c.Mode() == ModeDirect && len(c.RemoteWrite) == 0 {
+		report("storage.mode", c.Storage.Mode, "needs a destination: set --remote-write.url or remote_write in the file")
+	}
+	if c.Mode() == ModeLocal && c.Storage.Path == "" {
+		report("storage.path", "", "must name a directory for storage.mode local")
+	}
+	positive("storage.tsdb.retention.time", c.Storage.TSDB.Retention.Time, c.Storage.TSDB.Retention.Time > 0)
+	if c.Storage.Exemplars.MaxExemplars < 0 {
+		report("storage.exemplars.max_exemplars", fmt.Sprint(c.Storage.Exemplars.MaxExemplars), "must not be negative; 0 keeps none")
+	}
+	positive("direct.ack_timeout", c.Direct.AckTimeout, c.Direct.AckTimeout > 0)
+	positive("shutdown.timeout", c.Shutdown.Timeout, c.Shutdown.Timeout > 0)
+	oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
+	oneOf("log.format", c.Log.Format, "logfmt", "json")
+	c.validateConversion(oneOf, report)
+	c.validateDestinations(report)
+}
+
+func (c *Config) validateConversion(oneOf func(path, value string, allowed ...string), report func(path, value, msg string)) {
+	oneOf("otlp.le_format", c.OTLP.LEFormat, "plain", "openmetrics")
+	switch s := c.OTLP.Prometheus.TranslationStrategy; s {
+	case "":
+	default:
+		oneOf("otlp.translation_strategy", string(s),
+			string(otlptranslator.UnderscoreEscapingWithSuffixes), string(otlptranslator.UnderscoreEscapingWithoutSuffixes),
+			string(otlptranslator.NoUTF8EscapingWithSuffixes), string(otlptranslator.NoTranslation))
+	}
+	if c.OTLP.Delta == "convert" {
+		report("otlp.delta", c.OTLP.Delta, notYet+"; points of delta temporality are rejected")
+	} else {
+		oneOf("otlp.delta", c.OTLP.Delta, "convert", "reject")
+	}
+	if c.Limits.MaxFuture <= 0 {
+		report("limits.max_future", c.Limits.MaxFuture.String(), "must be more than zero")
+	}
+	if time.Duration(c.Cache.IdleTimeout) <= 0 {
+		report("cache.idle_timeout", c.Cache.IdleTimeout.String(), "must be more than zero")
+	}
+	if c.Cache.MaxSeries < 0 {
+		report("cache.max_series", fmt.Sprint(c.Cache.MaxSeries), "must not be negative; 0 is no limit")
+	}
+}
+
+func (c *Config) validateDestinations(report func(path, value, msg string)) {
+	names := map[string]int{}
+	for i, r := range c.RemoteWrite {
+		name := r.Prometheus.Name
+		if name == "" {
+			continue
+		}
+		if first, dup := names[name]; dup {
+			report(fmt.Sprintf("remote_write[%d].name", i), name, fmt.Sprintf("is the name of remote_write[%d] already", first))
+			continue
+		}
+		names[name] = i
+	}
+}
