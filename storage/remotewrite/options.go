@@ -56,14 +56,14 @@ type DestinationOptions struct {
 	// SendNativeHistograms sends native histograms; otherwise they are dropped
 	// and counted.
 	SendNativeHistograms bool
-	// Message is the protobuf message, by default 2.0 with fallback.
-	Message Message
+	// ProtobufMessage is by default 2.0 with fallback.
+	ProtobufMessage Message
 	// ConvertNHCBToClassic sends histograms with custom buckets as classic
 	// _bucket, _sum and _count series, whatever the message. Without it they
 	// travel in 2.0 only, and are dropped and counted in 1.0.
 	ConvertNHCBToClassic bool
-	// HTTPClient holds authentication, TLS, proxies and redirects.
-	HTTPClient config.HTTPClientConfig
+	// HTTPClientConfig holds authentication, TLS, proxies and redirects.
+	HTTPClientConfig config.HTTPClientConfig
 	// SigV4 signs requests for AWS; nil signs nothing.
 	SigV4 *sigv4.SigV4Config
 	// MaxSamplesPerSend bounds one request, overriding the default of 2000.
@@ -71,24 +71,25 @@ type DestinationOptions struct {
 	// MinBackoff and MaxBackoff bound the pause before an attempt is repeated,
 	// overriding the defaults of 30 ms and 5 s.
 	MinBackoff, MaxBackoff time.Duration
-	// Optional destinations are sent to and counted, and their failures are
-	// nobody's else: a commit waits for the others alone (required: false).
-	Optional bool
+	// Required makes every commit wait for this destination. One that is not
+	// required is sent to once, and its failures are only counted.
+	Required bool
 }
 
 // DefaultDestinationOptions returns what a destination is without any setting
-// but its URL: 2.0 with fallback, exemplars and native histograms on, redirects
-// followed.
+// but its URL: required, 2.0 with fallback, exemplars and native histograms on,
+// redirects followed.
 func DefaultDestinationOptions(url string) DestinationOptions {
 	return DestinationOptions{
 		URL:                  url,
 		RemoteTimeout:        DefaultRemoteTimeout,
 		SendExemplars:        true,
 		SendNativeHistograms: true,
-		HTTPClient:           config.HTTPClientConfig{FollowRedirects: true},
+		HTTPClientConfig:     config.HTTPClientConfig{FollowRedirects: true},
 		MaxSamplesPerSend:    DefaultMaxSamplesPerSend,
 		MinBackoff:           DefaultMinBackoff,
 		MaxBackoff:           DefaultMaxBackoff,
+		Required:             true,
 	}
 }
 
