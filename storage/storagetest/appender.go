@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	promstorage "github.com/prometheus/prometheus/storage"
@@ -131,7 +132,7 @@ func (r *Recorder) store(pending []*kept) {
 		if !k.Metadata.IsEmpty() {
 			family := k.MetricFamilyName
 			if family == "" {
-				family = k.Labels.Get(labels.MetricName)
+				family = k.Labels.Get(model.MetricNameLabel)
 			}
 			r.metadata[family] = k.Sample
 		}
