@@ -1,0 +1,160 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/otlpgw/otlpgw/converter"
+)
+
+// Pusher takes one request to wherever series go and returns when the answer
+// is known. It must honour the contract of [converter.Request]: the body is
+// not touched after Push returns. [converter.Pipeline] is one.
+type Pusher interface {
+	Push(context.Context, converter.Request) (converter.Report, error)
+}
+
+// Defaults of [Options].
+const (
+	// DefaultMaxRequestSize is what the OTLP specification recommends, in bytes.
+	DefaultMaxRequestSize = 64 << 20
+	// DefaultMaxJSONSize is lower, because decoding JSON costs many times its
+	// size.
+	DefaultMaxJSONSize = 16 << 20
+	// DefaultMaxInFlightBytes is a quarter of 1 GiB; whoever knows the memory
+	// limit gives a quarter of that.
+	DefaultMaxInFlightBytes = 256 << 20
+	// DefaultJSONWeight is how many bytes in flight one byte of OTLP/JSON counts
+	// for. The decoded tree of ordinary SDK output takes 5 to 7 times the text,
+	// and the protobuf made of it another third. A document made to be
+	// expensive takes more; [Options.MaxJSONSize] and the conversion slots bound
+	// that.
+	DefaultJSONWeight = 8
+	// DefaultSlotWait is below the 10 s after which OTLP exporters give up.
+	DefaultSlotWait = 5 * time.Second
+	// DefaultRequestTimeout covers a 64 MiB body at 10 Mbit/s.
+	DefaultRequestTimeout = time.Minute
+)
+
+// Options configures a [Gateway]. Only Pusher is required. Negative numbers
+// are invalid; zero means the default.
+type Options struct {
+	// Pusher takes the requests; required.
+	Pusher Pusher
+	// Logger, by default slog's.
+	Logger *slog.Logger
+	// Registerer takes the room's metrics; nil registers nothing.
+	Registerer prometheus.Registerer
+
+	// HTTPMaxRequestSize bounds an OTLP/HTTP body, compressed and again
+	// inflated, in bytes; by default 64 MiB.
+	HTTPMaxRequestSize int64
+	// GRPCMaxRequestSize bounds an OTLP/gRPC message, compressed and again
+	// inflated, in bytes; by default 64 MiB.
+	GRPCMaxRequestSize int64
+	// MaxJSONSize bounds an inflated OTLP/JSON body in bytes; by default 16 MiB.
+	MaxJSONSize int64
+
+	// MaxInFlightBytes bounds the weight of the requests between their first
+	// byte and their answer, in bytes; by default 256 MiB. A request weighs its
+	// buffers. One that is alone is always admitted, so that no setting makes a
+	// legal request impossible.
+	MaxInFlightBytes int64
+	// JSONWeight is what one inflated byte of OTLP/JSON weighs; by default 8.
+	JSONWeight int64
+	// ConversionSlots bounds the requests being inflated and converted at once,
+	// overriding the default of twice the CPUs.
+	ConversionSlots int
+	// SlotWait bounds the wait for a conversion slot; by default 5 s. A request
+	// that waited so long is answered as busy.
+	SlotWait time.Duration
+	// RequestTimeout bounds the time from a request's header to its answer; by
+	// default one minute. It ends requests whose bytes do not come.
+	RequestTimeout time.Duration
+
+	// CORSAllowedOrigins lists the origins whose pages may send OTLP/HTTP:
+	// "https://shop.example", "https://*.example", or "*" for all. Empty
+	// allows none.
+	CORSAllowedOrigins []string
+
+	// Ready says whether the rest of the process can take requests: nil if so,
+	// otherwise why not. It must be cheap. Nil is always ready.
+	Ready func() error
+	// Gatherer is what /metrics shows, by default the default gatherer.
+	Gatherer prometheus.Gatherer
+	// Config returns the effective configuration as YAML, secrets redacted,
+	// for /-/config. Nil leaves the page out.
+	Config func() []byte
+	// API serves /api/v1/ on the admin listener. Nil leaves it out.
+	API http.Handler
+}
+
+// withDefaults returns o with every zero replaced, or all that is wrong with it.
+func (o Options) withDefaults() (Options, error) {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+
+	if o.Pusher == nil {
+		bad("gateway.Options.Pusher is required")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Gatherer == nil {
+		o.Gatherer = prometheus.DefaultGatherer
+	}
+	if o.Ready == nil {
+		o.Ready = func() error { return nil }
+	}
+	for _, v := range []struct {
+		name string
+		p    *int64
+		def  int64
+		max  int64
+	}{
+		// 2 GiB is where a protobuf message ends.
+		{"HTTPMaxRequestSize", &o.HTTPMaxRequestSize, DefaultMaxRequestSize, math.MaxInt32},
+		{"GRPCMaxRequestSize", &o.GRPCMaxRequestSize, DefaultMaxRequestSize, math.MaxInt32},
+		{"MaxJSONSize", &o.MaxJSONSize, DefaultMaxJSONSize, math.MaxInt32},
+		{"MaxInFlightBytes", &o.MaxInFlightBytes, DefaultMaxInFlightBytes, math.MaxInt64 / 2},
+		{"JSONWeight", &o.JSONWeight, DefaultJSONWeight, 1 << 10},
+	} {
+		if *v.p == 0 {
+			*v.p = v.def
+		}
+		if *v.p < 0 || *v.p > v.max {
+			bad("gateway.Options.%s is %d, want 1 to %d", v.name, *v.p, v.max)
+		}
+	}
+	// A JSON document is a request, too.
+	o.MaxJSONSize = min(o.MaxJSONSize, o.HTTPMaxRequestSize)
+	if o.ConversionSlots == 0 {
+		o.ConversionSlots = 2 * runtime.GOMAXPROCS(0)
+	}
+	if o.ConversionSlots < 0 {
+		bad("gateway.Options.ConversionSlots is %d, want at least 1", o.ConversionSlots)
+	}
+	if o.SlotWait == 0 {
+		o.SlotWait = DefaultSlotWait
+	}
+	if o.RequestTimeout == 0 {
+		o.RequestTimeout = DefaultRequestTimeout
+	}
+	if o.SlotWait < 0 || o.RequestTimeout < 0 {
+		bad("gateway.Options.SlotWait (%s) and RequestTimeout (%s) must be positive", o.SlotWait, o.RequestTimeout)
+	}
+	for _, p := range o.CORSAllowedOrigins {
+		if err := checkOrigin(p); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return o, errors.Join(errs...)
+}
