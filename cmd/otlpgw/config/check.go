@@ -2,9 +2,11 @@ package config
 
 import (
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,9 +77,6 @@ func checkRemoteWrite(w *walker, n *yaml.Node, path string) {
 			at("headers."+h, "", "belongs to the remote-write protocol and cannot be set")
 		}
 	}
-	if !r.Required {
-		at("required", "false", notYet+"; every destination must accept")
-	}
 }
 
 func checkRelabel(w *walker, n *yaml.Node, path string) {
@@ -131,11 +130,17 @@ func (c *Config) validate(report func(path, value, msg string)) {
 	if c.HTTP.ListenAddress == "" && c.GRPC.ListenAddress == "" {
 		report("http.listen_address", "", "is empty and so is grpc.listen_address: nothing would receive OTLP")
 	}
-	positive("http.max_request_size", c.HTTP.MaxRequestSize, c.HTTP.MaxRequestSize > 0)
-	positive("http.max_json_size", c.HTTP.MaxJSONSize, c.HTTP.MaxJSONSize > 0)
-	positive("grpc.max_request_size", c.GRPC.MaxRequestSize, c.GRPC.MaxRequestSize > 0)
-	if c.GRPC.MaxRequestSize > 1<<31-1 {
-		report("grpc.max_request_size", c.GRPC.MaxRequestSize.String(), "must be less than 2GiB, which gRPC cannot exceed")
+	for _, s := range []struct {
+		path string
+		size Size
+	}{
+		{"http.max_request_size", c.HTTP.MaxRequestSize},
+		{"http.max_json_size", c.HTTP.MaxJSONSize},
+		{"grpc.max_request_size", c.GRPC.MaxRequestSize},
+	} {
+		if s.size <= 0 || s.size > math.MaxInt32 {
+			report(s.path, s.size.String(), "must be more than zero and less than 2GiB, where a protobuf message ends")
+		}
 	}
 
 	switch c.Storage.Mode {
@@ -152,8 +157,9 @@ func (c *Config) validate(report func(path, value, msg string)) {
 		report("storage.path", "", "must name a directory for storage.mode local")
 	}
 	positive("storage.tsdb.retention.time", c.Storage.TSDB.Retention.Time, c.Storage.TSDB.Retention.Time > 0)
-	if c.Storage.Exemplars.MaxExemplars < 0 {
-		report("storage.exemplars.max_exemplars", fmt.Sprint(c.Storage.Exemplars.MaxExemplars), "must not be negative; 0 keeps none")
+	positive("storage.tsdb.out_of_order_time_window", c.Storage.TSDB.OutOfOrderTimeWindow, c.Storage.TSDB.OutOfOrderTimeWindow > 0)
+	if c.Storage.Exemplars.MaxExemplars <= 0 {
+		report("storage.exemplars.max_exemplars", fmt.Sprint(c.Storage.Exemplars.MaxExemplars), "must be more than zero")
 	}
 	positive("direct.ack_timeout", c.Direct.AckTimeout, c.Direct.AckTimeout > 0)
 	positive("shutdown.timeout", c.Shutdown.Timeout, c.Shutdown.Timeout > 0)
@@ -189,6 +195,9 @@ func (c *Config) validateConversion(oneOf func(path, value string, allowed ...st
 }
 
 func (c *Config) validateDestinations(report func(path, value, msg string)) {
+	if len(c.RemoteWrite) > 0 && !slices.ContainsFunc(c.RemoteWrite, func(r RemoteWrite) bool { return r.Required }) {
+		report("remote_write[0].required", "false", "at least one destination must be required, or a 200 would promise nothing")
+	}
 	names := map[string]int{}
 	for i, r := range c.RemoteWrite {
 		name := r.Prometheus.Name

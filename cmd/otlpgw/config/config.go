@@ -77,7 +77,7 @@ type Retention struct {
 
 // Exemplars configures the exemplar buffer of the embedded TSDB.
 type Exemplars struct {
-	MaxExemplars int64 `yaml:"max_exemplars" help:"How many exemplars are kept in memory; 0 keeps none."`
+	MaxExemplars int64 `yaml:"max_exemplars" help:"How many exemplars are kept in memory."`
 }
 
 // Direct configures remote write without a disk.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -12,7 +11,7 @@ import (
 func TestHelpListsThePinnedFlags(t *testing.T) {
 	var out strings.Builder
 	_, err := ParseFlags([]string{"--help"}, &out)
-	require.True(t, errors.Is(err, ErrHelp))
+	require.ErrorIs(t, err, ErrHelp)
 	for _, want := range []string{
 		"--http.listen-address=:4318\n", "--grpc.listen-address=:4317\n", "--admin.listen-address=127.0.0.1:9465\n",
 		"--http.max-request-size=64MiB\n", "--grpc.max-request-size=64MiB\n", "--http.max-json-size=16MiB\n",
@@ -45,7 +44,7 @@ func TestFlagFaultsNameTheFlag(t *testing.T) {
 		"--storage.mode=cloud":               `--storage.mode: "cloud": must be local or direct`,
 		"--remote-write.url=http://a:b@%zz/": `--remote-write.url: not a URL: invalid URL escape "%zz"`,
 		"--cache.max-bytes=":                 `--cache.max-bytes: needs a value`,
-		"--grpc.max-request-size=2GiB":       `--grpc.max-request-size: "2GiB": must be less than 2GiB`,
+		"--grpc.max-request-size=2GiB":       `--grpc.max-request-size: "2GiB": must be more than zero and less than 2GiB`,
 	} {
 		_, err := load(t, "", arg)
 		require.ErrorContains(t, err, want, arg)

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -130,7 +129,7 @@ func TestEveryFaultAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	_, err = load(t, string(data), "--http.max-json-size=big", "--remote-write.url=ftp://x/y", "--grpc.listen-address=4317")
 	var faults Faults
-	require.True(t, errors.As(err, &faults), "%v", err)
+	require.ErrorAs(t, err, &faults)
 	if diff := cmp.Diff(strings.TrimSpace(string(want)), faults.Error()); diff != "" {
 		t.Errorf("faults differ (-want +got):\n%s", diff)
 	}
@@ -154,7 +153,7 @@ func TestSyntaxErrorNamesTheLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := load(t, c.file)
 			var faults Faults
-			require.True(t, errors.As(err, &faults), "%v", err)
+			require.ErrorAs(t, err, &faults)
 			require.Contains(t, faults.Error(), c.msg)
 			if c.line > 0 {
 				require.Equal(t, c.line, faults[0].Line, faults.Error())

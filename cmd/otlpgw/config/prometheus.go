@@ -67,8 +67,8 @@ func (o *OTLP) UnmarshalYAML(n *yaml.Node) error {
 type RemoteWrite struct {
 	Prometheus promconfig.RemoteWriteConfig `yaml:",inline"`
 
-	// Required is true in this version: the far end must accept before the
-	// client gets its 200.
+	// Required says that the far end must accept before the client gets its
+	// 200. The failures of others are only counted.
 	Required bool `yaml:"required"`
 }
 

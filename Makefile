@@ -1,0 +1,80 @@
+# The targets that people and CI call; make alone prints them.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS   += --no-print-directory
+.DEFAULT_GOAL := help
+
+GO        ?= go
+VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+GOFILES   := $(shell git ls-files --cached --others --exclude-standard '*.go' 2>/dev/null)
+FUZZTIME  ?= 60s
+NODE_DIR  := cmd/otlpgw/e2e/node
+
+.PHONY: help run build check format tidy vet lint arrows test test-race test-plain node-packages bench fuzz clean
+
+help: ## Print the targets.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## Build and run with the defaults; series are kept under ./data.
+	./bin/otlpgw
+
+build: ## Build bin/otlpgw.
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/otlpgw ./cmd/otlpgw
+
+check: format tidy vet lint arrows ## Check format, modules, vet, linters and the arrows between packages.
+
+format:
+	@files="$$(gofmt -l $(GOFILES))"; \
+	if [ -n "$$files" ]; then echo "not formatted with gofmt:"; echo "$$files"; exit 1; fi
+
+tidy:
+	$(GO) mod tidy -diff
+
+vet:
+	$(GO) vet ./...
+
+lint: bin/golangci-lint
+	./bin/golangci-lint run ./...
+
+# The linter is a module of its own, so that its version and sums are pinned
+# without ours depending on it.
+bin/golangci-lint: tools/go.mod tools/go.sum
+	$(GO) build -C tools -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+arrows:
+	$(GO) test -count=1 -run '^TestArrows' .
+
+test: node-packages test-race test-plain ## Run all tests, with the race detector and without.
+
+# The race build poisons memory that was given back, and drops pool Puts at
+# random; allocation asserts belong to the plain build.
+test-race:
+	$(GO) test -race -timeout 15m ./...
+
+test-plain:
+	$(GO) test -timeout 15m ./...
+
+# The OpenTelemetry SDK for Node, which the end-to-end tests push with.
+node-packages:
+	@if ! command -v node >/dev/null || ! command -v npm >/dev/null; then \
+		echo "no Node here: the tests that push with the Node SDK will be skipped"; \
+	elif [ $(NODE_DIR)/node_modules/.package-lock.json -nt $(NODE_DIR)/package-lock.json ]; then \
+		:; \
+	else \
+		cd $(NODE_DIR) && npm ci --no-fund --no-audit && touch node_modules/.package-lock.json; \
+	fi
+
+bench: ## Run the benchmarks on 1 and 4 processors.
+	$(GO) test ./bench -run '^$$' -bench . -cpu=1,4
+
+fuzz: ## Run every fuzz target for FUZZTIME (60s).
+	@$(GO) list ./... | while read -r pkg; do \
+		for target in $$($(GO) test -list '^Fuzz' "$$pkg" | grep '^Fuzz' || true); do \
+			echo "$$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
+		done; \
+	done
+
+clean: ## Remove what was built.
+	rm -rf bin $(NODE_DIR)/node_modules
