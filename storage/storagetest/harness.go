@@ -106,12 +106,6 @@ func (h *Harness) stored(t testing.TB, ls labels.Labels, want ...Sample) {
 	got := h.Read(t, ls)
 	for i := range got {
 		got[i].Labels = ls
-		if h.NoStartTime {
-			got[i].ST = 0
-		}
-		if h.NoExemplars {
-			got[i].Exemplars = nil
-		}
 	}
 	require.Equal(t, h.text(want), h.text(got), "what is stored of %s", ls)
 }
@@ -124,6 +118,15 @@ func (h *Harness) text(samples []Sample) string {
 		}
 		if h.NoExemplars {
 			s.Exemplars = nil
+		}
+		// A store may find out whether the counter was reset.
+		if s.H != nil && s.H.CounterResetHint != histogram.GaugeType {
+			s.H = s.H.Copy()
+			s.H.CounterResetHint = histogram.UnknownCounterReset
+		}
+		if s.FH != nil && s.FH.CounterResetHint != histogram.GaugeType {
+			s.FH = s.FH.Copy()
+			s.FH.CounterResetHint = histogram.UnknownCounterReset
 		}
 		out[i] = s
 	}
