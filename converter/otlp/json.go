@@ -51,8 +51,9 @@ func (e *JSONError) within(step string) *JSONError {
 // overlap dst.
 //
 // It is one pass that allocates nothing but the growth of dst. The result is
-// at most four times as long as src (an array of one-digit bounds), usually a
-// third; dst holds at no time more than the result and one string of src.
+// at most four times as long as src (an array of one-digit bounds), usually
+// half to two thirds; dst holds at no time more than the result and one string
+// of src.
 // Fields stand in the document's order, every length is minimal, repeated
 // numbers are packed, and zeros are left out where protobuf leaves them out: a
 // member of a oneof and the optional sum, min and max are written whenever the

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otlpgw/otlpgw/pool"
 )
 
 func TestJSONFaults(t *testing.T) {
@@ -183,7 +185,7 @@ func jsonDepth(src []byte) int {
 }
 
 // TestJSONTorn cuts a document at every byte and puts another byte in place of
-// every byte.
+// every byte, or of some of them where the race detector makes that slow.
 func TestJSONTorn(t *testing.T) {
 	src, err := os.ReadFile("testdata/request.json")
 	require.NoError(t, err)
@@ -196,7 +198,12 @@ func TestJSONTorn(t *testing.T) {
 		require.ErrorAs(t, err, &fault)
 		require.LessOrEqual(t, fault.Offset, i)
 	}
-	for i, kept := range src {
+	step := 1
+	if pool.Poisoned {
+		step = 7
+	}
+	for i := 0; i < len(src); i += step {
+		kept := src[i]
 		for _, c := range []byte("\x00 \"\\,:[]{}0-.eEnt\x80\xff") {
 			src[i] = c
 			if dst, err = AppendJSON(dst[:0], src); err == nil {

@@ -54,7 +54,7 @@ func TestJSONNumbersAsProtobuf(t *testing.T) {
 				src := []byte(strings.Replace(doc, "%s", value, 1))
 				want := &collectormetrics.ExportMetricsServiceRequest{}
 				refused := protojson.Unmarshal(src, want)
-				if strings.Contains(doc, "Temporality") && value[0] == '"' {
+				if strings.Contains(doc, "Temporality") && strings.HasPrefix(value, `"`) {
 					refused = errors.New("OTLP takes enums by number only")
 				}
 				if !json.Valid(src) {

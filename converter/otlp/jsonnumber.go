@@ -51,6 +51,10 @@ func (t *jsonTranscoder) integer(kind jsonKind) (bits uint64, err *JSONError) {
 	if kind == jsonKindEnum && t.peek() == '"' {
 		return 0, t.fault(t.pos, "enum given by name: OTLP/JSON takes the number only")
 	}
+	if v, n := jsonPlainInteger(t.src[t.pos:]); n > 0 && v <= limits.max && kind != jsonKindSint32 {
+		t.pos += n
+		return v, nil
+	}
 	at, end := t.pos, len(t.dst)
 	number, err := t.numeral(limits.name)
 	if err != nil {
@@ -75,6 +79,30 @@ func (t *jsonTranscoder) integer(kind jsonKind) (bits uint64, err *JSONError) {
 		bits = uint64(uint32(v)<<1 ^ uint32(v>>31))
 	}
 	return bits, nil
+}
+
+// jsonPlainInteger reads what nearly all integers are: up to 19 digits, with
+// quotes or without. It returns the length 0 for anything else.
+func jsonPlainInteger(b []byte) (v uint64, n int) {
+	from := 0
+	if len(b) > 0 && b[0] == '"' {
+		from = 1
+	}
+	i := from
+	for i < len(b) && i < from+19 && b[i]-'0' < 10 {
+		v = v*10 + uint64(b[i]-'0')
+		i++
+	}
+	if i == from || i == len(b) || b[from] == '0' && i > from+1 {
+		return 0, 0
+	}
+	switch c := b[i]; {
+	case from == 1 && c == '"':
+		return v, i + 1
+	case from == 0 && (c == ',' || c == ']' || c == '}' || c <= ' '):
+		return v, i
+	}
+	return 0, 0
 }
 
 // double reads a number, a string that holds one, or one of the three names.
