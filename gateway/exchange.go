@@ -31,7 +31,8 @@ type limit struct {
 // empty or " inflated".
 func (l limit) exceeded(size int64, what string) error {
 	how := "more than " + sizeText(l.bytes)
-	if size > 0 {
+	if size >= l.bytes+l.bytes/10 {
+		// Otherwise it might print the same.
 		how = sizeText(size)
 	}
 	return &failure{outcomeTooLarge, fmt.Sprintf("request of %s%s is larger than %s (%s)", how, what, l.setting, sizeText(l.bytes))}

@@ -106,7 +106,9 @@ func (g *Gateway) RunHTTP(l net.Listener) error {
 	g.httpListeners = append(g.httpListeners, l)
 	g.mu.Unlock()
 	if g.draining.Load() {
-		return l.Close()
+		// Drain may have closed it.
+		_ = l.Close()
+		return nil
 	}
 	if err := g.httpServer.Serve(l); err != nil && !g.draining.Load() && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving OTLP/HTTP on %s: %w", l.Addr(), err)

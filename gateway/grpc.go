@@ -10,6 +10,8 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
+
+	"github.com/otlpgw/otlpgw/converter"
 )
 
 // Names from opentelemetry/proto/collector/metrics/v1/metrics_service.proto.
@@ -120,19 +122,21 @@ func (g *Gateway) export(ctx context.Context) (reply *rawReply, err error) {
 	x := g.exchanges.Get()
 	defer func() {
 		if v := recover(); v != nil {
-			x.abandon()
+			if x != nil {
+				x.abandon()
+			}
 			reply, err = nil, g.refuseGRPC(g.caught("grpc", v))
 		}
 	}()
-	limit := limit{g.o.GRPCMaxRequestSize, "grpc.max-request-size"}
-	c, err := x.receiveGRPC(ctx, limit)
-	if err != nil {
-		x.done()
-		return nil, g.refuseGRPC(err)
+	max := limit{g.o.GRPCMaxRequestSize, "grpc.max-request-size"}
+	c, err := x.receiveGRPC(ctx, max)
+	var report converter.Report
+	if err == nil {
+		report, err = x.push(ctx, c, false, max)
 	}
-	report, err := x.push(ctx, c, false, limit)
 	size := x.size
 	x.done()
+	x = nil
 	if err != nil {
 		return nil, g.refuseGRPC(err)
 	}
