@@ -37,10 +37,12 @@ type Backend interface {
 }
 
 // TargetAppender is implemented by appenders that order by target. The
-// converter calls Target with the hash of (tenant, job, instance) before the
-// samples of that target, while it holds the target's lock, so that two
-// transactions take their places in a target's line in the order in which
-// their samples were converted.
+// converter calls Target with the hash of (tenant, job, instance) while it holds
+// the target's lock: the first call with a hash takes the transaction's place in
+// that target's line, so that places follow the order in which samples were
+// converted. Later, outside the lock, it calls Target again before it appends:
+// the appends up to the next call belong to that target. Calls may repeat and
+// alternate, and a place may stay empty.
 type TargetAppender interface {
 	Target(hash uint64)
 }

@@ -1,0 +1,99 @@
+package converter
+
+import (
+	"math"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
+
+	"github.com/otlpgw/otlpgw/converter/otlp"
+	"github.com/otlpgw/otlpgw/converter/series"
+)
+
+// numberPoint stages a point of a gauge or a sum: one series, named like the
+// metric.
+//
+// Rules: compatibility/prometheus_and_openmetrics.md, "Gauges" and "Sums".
+func (c *converter) numberPoint(t *task, b []byte) (Reason, *otlp.Error) {
+	p := &c.number
+	if err := otlp.ParseNumber(b, p, &c.pointScratch); err != nil {
+		return accepted, err
+	}
+	st, ms, reason := c.admit(t.metric, &p.Point)
+	stale := p.Flags&otlp.NoRecordedValue != 0
+	if reason == accepted && p.Kind == otlp.NoValue && !stale {
+		reason = ReasonNoValue
+	}
+	if reason != accepted {
+		return c.refuse(&p.Point, reason)
+	}
+	pt, err := c.findPoint(t, &p.Point, shape{list: oneSeries})
+	if err != nil {
+		return accepted, err
+	}
+	if pt.reject != accepted {
+		return pt.reject, checkExemplars(p.Exemplars)
+	}
+	v := numberOf(p.Kind, p.Bits)
+	if stale {
+		v = staleNaN
+	}
+	return c.stageOne(t, pt.records[0], &p.Point, sample{st: st, ms: ms, v: v, bits: math.Float64bits(v)})
+}
+
+// oneSeries is the series list of points that become one series.
+func oneSeries(c *converter, t *task, _ shape) []labels.Labels {
+	return []labels.Labels{c.labels.build(t.metric.name, "", "")}
+}
+
+// stageOne judges and stages the only sample of a point.
+func (c *converter) stageOne(t *task, r *series.Record, p *otlp.Point, s sample) (Reason, *otlp.Error) {
+	verdict := c.judge(r, s.ms, s.bits)
+	if verdict != series.Fresh || !t.metric.exemplars(p) {
+		if err := checkExemplars(p.Exemplars); err != nil {
+			return accepted, err
+		}
+	}
+	switch verdict {
+	case series.Conflict:
+		return ReasonConflict, nil
+	case series.Repeated:
+		c.repeated++
+	case series.Fresh:
+		s.record, s.family = r, &t.metric.family
+		if p.Exemplars.Len() > 0 && t.metric.exemplars(p) {
+			if err := c.placeExemplars(p.Exemplars, nil, s.ms); err != nil {
+				return accepted, err
+			}
+			s.exFrom, s.exTo = c.takeExemplars(0)
+		}
+		c.stage(s, c.report.points)
+	}
+	t.newest = max(t.newest, s.ms)
+	return accepted, nil
+}
+
+// exemplars reports whether the exemplars of a point are kept. Those of gauges
+// are dropped, and a point without a value has none that mean anything.
+func (m *metric) exemplars(p *otlp.Point) bool {
+	return m.start && p.Flags&otlp.NoRecordedValue == 0
+}
+
+var staleNaN = math.Float64frombits(value.StaleNaN)
+
+// numberOf returns a value as Prometheus holds it.
+func numberOf(kind otlp.ValueKind, bits uint64) float64 {
+	if kind == otlp.IntValue {
+		return float64(int64(bits))
+	}
+	return notStale(math.Float64frombits(bits))
+}
+
+// notStale keeps a NaN of the sender's apart from the stale marker, which says
+// that a series ended and must not be used otherwise (remote write).
+func notStale(v float64) float64 {
+	if value.IsStaleNaN(v) {
+		return math.Float64frombits(value.NormalNaN)
+	}
+	return v
+}

@@ -1,0 +1,93 @@
+package otlp
+
+// List is the children of one kind in a message: all length-delimited fields
+// with one number, wherever they stand between other fields. Its frames were
+// checked when the message was parsed; the children's own were not.
+type List struct {
+	b   []byte
+	i   int // next child's tag is at or behind b[i]
+	num uint32
+	n   int
+}
+
+// add notes a child while the parent is scanned.
+func (l *List) add(b []byte, tag int, end int) {
+	if l.n == 0 {
+		l.i = tag
+	}
+	l.n++
+	l.b = b[:end:end]
+}
+
+// Len returns how many children are left.
+func (l *List) Len() int { return l.n }
+
+// Next returns the bytes of the next child, or false behind the last. The
+// bytes point into the body.
+func (l *List) Next() ([]byte, bool) {
+	if l.n == 0 {
+		return nil, false
+	}
+	var f field
+	for {
+		i := next(l.b, l.i, &f)
+		if i < 0 {
+			l.n = 0
+			return nil, false
+		}
+		l.i = i
+		if f.num == l.num && f.typ == wireBytes {
+			l.n--
+			return l.b[f.from:f.to:f.to], true
+		}
+	}
+}
+
+// Scratch joins fields that arrived in pieces. Its zero value is ready. What a
+// Parse function joined in it is valid until the next Parse with the same
+// Scratch, so nested messages take one each.
+type Scratch struct {
+	attributes, counts, bounds, positive, negative []byte
+}
+
+// MaxScratch is the largest scratch buffer kept between requests, in bytes:
+// senders that split fields are rare, and one hostile request must not pin its
+// size.
+const MaxScratch = 64 << 10
+
+// Trim drops the buffers that outgrew [MaxScratch].
+func (s *Scratch) Trim() {
+	for _, b := range []*[]byte{&s.attributes, &s.counts, &s.bounds, &s.positive, &s.negative} {
+		if cap(*b) > MaxScratch {
+			*b = nil
+		}
+	}
+}
+
+// run is one piece of a message, or several joined: behind one another they
+// mean the same, whether they are repeated fields with their tags or the
+// contents of one submessage.
+type run struct {
+	b      []byte
+	joined bool
+}
+
+// add appends b[from:to]. The first piece is a view into b, and so are those
+// that follow it without a gap; others are copied to buf.
+func (r *run) add(b []byte, from, to int, buf *[]byte) {
+	switch {
+	case len(r.b) == 0:
+		r.b = b[from:to:len(b)]
+	case r.joined:
+		*buf = append(*buf, b[from:to]...)
+		r.b = *buf
+	case cap(r.b) == len(b)-from+len(r.b):
+		r.b = r.b[: len(r.b)+to-from : cap(r.b)]
+	default:
+		*buf = append(append((*buf)[:0], r.b...), b[from:to]...)
+		r.b, r.joined = *buf, true
+	}
+}
+
+// bytes returns the run, closed to whoever appends.
+func (r *run) bytes() []byte { return r.b[:len(r.b):len(r.b)] }

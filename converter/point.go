@@ -1,0 +1,161 @@
+package converter
+
+import (
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/otlpgw/otlpgw/converter/otlp"
+	"github.com/otlpgw/otlpgw/converter/series"
+)
+
+// shape is what decides which series a point becomes, beyond its attributes.
+type shape struct {
+	layout []byte // raw bounds or quantiles
+	hasSum bool
+	any    bool // take a known point as it is: the shape says nothing
+	// list makes the series of a point whose merged labels are in c.labels.
+	list func(c *converter, t *task, s shape) []labels.Labels
+}
+
+// findPoint returns the series of a point, made on first sight or when its
+// shape changed. The returned point is valid until the next call.
+func (c *converter) findPoint(t *task, p *otlp.Point, s shape) (*point, *otlp.Error) {
+	c.hold(t.sender.Target)
+	index := &t.metric.points
+	e := index.Get(p.Attributes)
+	if e != nil {
+		c.hits++
+	} else {
+		c.misses++
+		c.canonical = c.canonical[:0]
+		if err := c.canonicalizeRun(p.Attributes); err != nil {
+			return nil, err
+		}
+		d := series.DigestOf(c.canonical)
+		if e = index.Find(p.Attributes, d, t.sender.State.budget); e == nil {
+			return c.newPoint(t, p, s, d)
+		}
+	}
+	e.Used = c.epoch
+	if !s.any && (e.Value.hasSum != s.hasSum || e.Value.layout != string(s.layout)) {
+		return c.reshape(t, p, s, e)
+	}
+	return &e.Value, nil
+}
+
+// newPoint makes the series of a point and keeps them if there is room.
+func (c *converter) newPoint(t *task, p *otlp.Point, s shape, d series.Digest) (*point, *otlp.Error) {
+	pt, kept, err := c.makePoint(t, p, s)
+	if err != nil || !kept {
+		return &pt, err
+	}
+	st := t.sender.State
+	e, kept := t.metric.points.Add(p.Attributes, d, pt, pt.size(), st.budget)
+	if !kept {
+		c.forget(st, pt.records)
+	}
+	e.Used = c.epoch
+	return &e.Value, nil
+}
+
+// reshape replaces the series of a known point: its bounds changed, or its sum
+// came or went. Series that stay keep their records.
+func (c *converter) reshape(t *task, p *otlp.Point, s shape, e *series.Entry[point]) (*point, *otlp.Error) {
+	pt, kept, err := c.makePoint(t, p, s)
+	if err != nil || !kept {
+		return &pt, err
+	}
+	old := e.Value.records
+	e.Value = pt
+	c.forget(t.sender.State, old)
+	return &e.Value, nil
+}
+
+// makePoint builds labels and finds their records. Kept says that all records
+// are held for the point; otherwise they serve this request alone.
+func (c *converter) makePoint(t *task, p *otlp.Point, s shape) (pt point, kept bool, err *otlp.Error) {
+	pt = point{layout: string(s.layout), hasSum: s.hasSum}
+	ok, err := c.baseLabels(t, p.Attributes)
+	if err != nil {
+		return pt, false, err
+	}
+	if !ok {
+		pt.reject = ReasonLabel
+		return pt, true, nil
+	}
+	sets := s.list(c, t, s)
+	pt.records = make([]*series.Record, len(sets))
+	st := t.sender.State
+	held := pt.records[:0]
+	for i, ls := range sets {
+		r, ok := st.tenant.Records.Hold(ls, t.sender.Target, st.budget)
+		if ok {
+			held = append(held, r)
+		} else {
+			r = c.looseRecord(r)
+		}
+		pt.records[i] = r
+	}
+	if len(held) == len(sets) {
+		return pt, true, nil
+	}
+	// Without room for all of them none is kept, so that the point stays whole.
+	c.forget(st, append([]*series.Record(nil), held...))
+	return pt, false, nil
+}
+
+// looseRecord returns this request's record for a series that the cache has no
+// room for, so that duplicates within the request are found all the same.
+func (c *converter) looseRecord(r *series.Record) *series.Record {
+	hash := r.Labels.Hash()
+	if known := c.loose[hash]; known != nil && labels.Equal(known.Labels, r.Labels) {
+		return known
+	}
+	c.loose[hash] = r
+	return r
+}
+
+// forget gives records back that a point no longer uses.
+func (c *converter) forget(s *sender, records []*series.Record) {
+	if refs := s.release(records, nil); len(refs) > 0 && c.opts.forget != nil {
+		c.opts.forget(refs)
+	}
+}
+
+// baseLabels collects the labels that all series of a point share. It reports
+// false when an attribute cannot be a label.
+//
+// Rules: compatibility/prometheus_and_openmetrics.md, "Metric Attributes",
+// "Instrumentation Scope" and "Resource Attributes".
+func (c *converter) baseLabels(t *task, attributes []byte) (bool, *otlp.Error) {
+	lb := &c.labels
+	lb.begin()
+	ok, err := lb.addAll(attributes)
+	if err != nil || !ok {
+		return false, err
+	}
+	switch {
+	case t.metric.typ == otlp.TypeHistogram && !t.metric.native:
+		lb.protect(model.BucketLabel)
+	case t.metric.typ == otlp.TypeSummary:
+		lb.protect(model.QuantileLabel)
+	}
+	s := t.sender.State
+	c.setIdentity(s)
+	for _, a := range s.promoted {
+		if !lb.has(a.name) { // What the point says itself wins.
+			lb.list = append(lb.list, a)
+		}
+	}
+	lb.list = append(lb.list, t.scope.labels...)
+	if c.opts.Labels.TypeAndUnit {
+		if m := t.metric.meta; m.Type != model.MetricTypeUnknown {
+			lb.set(model.MetricTypeLabel, string(m.Type))
+		}
+		if u := t.metric.meta.Unit; u != "" {
+			lb.set(model.MetricUnitLabel, u)
+		}
+	}
+	lb.merge()
+	return true, nil
+}

@@ -1,0 +1,169 @@
+package converter
+
+import (
+	"encoding/binary"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/prometheus/common/model"
+
+	"github.com/otlpgw/otlpgw/converter/otlp"
+	"github.com/otlpgw/otlpgw/converter/series"
+)
+
+// The resource attributes that identify a target.
+const (
+	serviceNamespace  = "service.namespace"
+	serviceName       = "service.name"
+	serviceInstanceID = "service.instance.id"
+)
+
+// sender returns what is known about a resource, made on first sight, with its
+// target held.
+func (c *converter) sender(raw []byte) (*series.Sender[*sender], *otlp.Error) {
+	for {
+		s := c.tenant.Get(raw, c.epoch)
+		if s == nil {
+			var err *otlp.Error
+			if s, err = c.newSender(raw); err != nil {
+				return nil, err
+			}
+		}
+		c.hold(s.Target)
+		if !s.Gone() {
+			return s, nil
+		}
+	}
+}
+
+// newSender reads a resource whose bytes are new.
+//
+// Rules: compatibility/prometheus_and_openmetrics.md, "Resource Attributes".
+func (c *converter) newSender(raw []byte) (*series.Sender[*sender], *otlp.Error) {
+	attributes, err := otlp.ParseResource(raw)
+	if err != nil {
+		return nil, err
+	}
+	c.canonical = c.canonical[:0]
+	if err := c.canonicalize(attributes); err != nil {
+		return nil, err
+	}
+	meaning := series.DigestOf(c.canonical)
+
+	st := &sender{tenant: c.tenant, budget: c.opts.budget}
+	st.job, st.instance = c.identity()
+	if !utf8.ValidString(st.job) || !utf8.ValidString(st.instance) {
+		st.reject = ReasonLabel
+	}
+	c.promote(st)
+	c.info(st)
+
+	c.canonical = appendField(appendField(c.canonical[:0], []byte(st.job)), []byte(st.instance))
+	identity := series.DigestOf(c.canonical)
+	hash := targetHash(c.tenant.Name, st.job, st.instance)
+	size := senderCost + len(st.job) + len(st.instance) + int(st.info.ByteSize())
+	return c.tenant.Add(raw, meaning, identity, hash, c.epoch, size, func(*series.Target) *sender { return st }), nil
+}
+
+// identity returns job and instance of the attributes in c.sorting.
+func (c *converter) identity() (job, instance string) {
+	var namespace, name string
+	for _, a := range c.sorting {
+		switch string(a.key) {
+		case serviceNamespace:
+			namespace = string(a.value.AppendText(nil))
+		case serviceName:
+			name = string(a.value.AppendText(nil))
+		case serviceInstanceID:
+			instance = string(a.value.AppendText(nil))
+		}
+	}
+	if name != "" && namespace != "" {
+		return namespace + "/" + name, instance
+	}
+	return name, instance
+}
+
+// promote picks the resource attributes that become labels of every series.
+func (c *converter) promote(s *sender) {
+	o := &c.opts.Labels
+	if !o.PromoteAllResourceAttributes && len(o.PromoteResourceAttributes) == 0 {
+		return
+	}
+	c.labels.begin()
+	for _, a := range c.sorting {
+		key := string(a.key)
+		if o.PromoteAllResourceAttributes {
+			if slices.Contains(o.IgnoreResourceAttributes, key) {
+				continue
+			}
+		} else if !slices.Contains(o.PromoteResourceAttributes, key) {
+			continue
+		}
+		if !c.labels.add("", a.key, a.value) {
+			s.reject = ReasonLabel
+		}
+	}
+	c.labels.merge()
+	s.promoted = copyAttributes(c.labels.list)
+}
+
+// info builds the labels of the resource's target_info. There is none without
+// job and instance, by which it could be joined, and none that would say
+// nothing beyond them.
+func (c *converter) info(s *sender) {
+	o := &c.opts.Labels
+	if c.opts.DisableTargetInfo || s.reject != accepted || s.job == "" && s.instance == "" {
+		return
+	}
+	c.labels.begin()
+	others := 0
+	for _, a := range c.sorting {
+		switch string(a.key) {
+		case serviceNamespace, serviceName, serviceInstanceID:
+			if !o.KeepIdentifyingResourceAttributes {
+				continue
+			}
+		default:
+			others++
+		}
+		// An attribute that cannot be a label is left out: target_info is
+		// there to describe, and belongs to no data point.
+		c.labels.add("", a.key, a.value)
+	}
+	if others == 0 {
+		return
+	}
+	c.setIdentity(s)
+	c.labels.merge()
+	s.info = c.labels.build(c.opts.infoName, "", "")
+}
+
+// setIdentity adds job and instance, and renames attributes of those names.
+func (c *converter) setIdentity(s *sender) {
+	if s.job != "" {
+		c.labels.protect(model.JobLabel)
+		c.labels.set(model.JobLabel, s.job)
+	}
+	if s.instance != "" {
+		c.labels.protect(model.InstanceLabel)
+		c.labels.set(model.InstanceLabel, s.instance)
+	}
+}
+
+// targetHash is FNV-1a over tenant, job and instance: the same in every process,
+// since shards on disk and partitions of a log are chosen by it.
+func targetHash(parts ...string) uint64 {
+	h := uint64(14695981039346656037)
+	var b [binary.MaxVarintLen64]byte
+	for _, p := range parts {
+		n := binary.PutUvarint(b[:], uint64(len(p)))
+		for _, c := range b[:n] {
+			h = (h ^ uint64(c)) * 1099511628211
+		}
+		for i := range len(p) {
+			h = (h ^ uint64(p[i])) * 1099511628211
+		}
+	}
+	return h
+}

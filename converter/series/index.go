@@ -1,0 +1,100 @@
+package series
+
+// MaxAliases is how many raw spellings of one canonical value are kept. A
+// sender that shuffles its attributes on every request would otherwise fill
+// the cache with spellings of one series.
+const MaxAliases = 4
+
+// MaxKey is the longest raw key kept, in bytes. Longer ones take the canonical
+// look-up each time: slower, never different.
+const MaxKey = 16 << 10
+
+// Costs of what an index keeps, in bytes, for the budget: a map slot with its
+// share of free ones, and the entry's own header.
+const (
+	aliasCost = 40
+	entryCost = 48
+)
+
+// Index finds values of one kind below one parent. The zero value is empty and
+// ready. It is guarded by the lock of the target it belongs to.
+type Index[V any] struct {
+	raw   map[string]*Entry[V]
+	canon map[Digest]*Entry[V]
+}
+
+// Entry is a canonical value and how often it is known by raw bytes.
+type Entry[V any] struct {
+	Value V
+	// Used is the [Cache.Epoch] of the last use.
+	Used    uint32
+	aliases uint8
+	cost    int32
+}
+
+// Get returns the entry behind raw bytes that were seen before, or nil.
+func (x *Index[V]) Get(raw []byte) *Entry[V] { return x.raw[string(raw)] }
+
+// Find returns the entry of a meaning and remembers raw as one of its
+// spellings when there is room, or returns nil.
+func (x *Index[V]) Find(raw []byte, d Digest, b *Budget) *Entry[V] {
+	e := x.canon[d]
+	if e != nil {
+		x.alias(raw, e, b)
+	}
+	return e
+}
+
+// Add stores v under its meaning and its first spelling. The cost of v itself
+// is size bytes. Without room in the budget the entry is returned but not kept.
+func (x *Index[V]) Add(raw []byte, d Digest, v V, size int, b *Budget) (e *Entry[V], kept bool) {
+	e = &Entry[V]{Value: v}
+	if !b.reserve(entryCost+aliasCost+size, 0) {
+		return e, false
+	}
+	e.cost = int32(entryCost + aliasCost + size)
+	if x.canon == nil {
+		x.canon = make(map[Digest]*Entry[V])
+		x.raw = make(map[string]*Entry[V])
+	}
+	x.canon[d] = e
+	x.alias(raw, e, b)
+	return e, true
+}
+
+func (x *Index[V]) alias(raw []byte, e *Entry[V], b *Budget) {
+	if e.aliases >= MaxAliases || len(raw) > MaxKey || !b.reserve(aliasCost+len(raw), 0) {
+		return
+	}
+	e.aliases++
+	e.cost += int32(aliasCost + len(raw))
+	x.raw[string(raw)] = e
+}
+
+// Len returns how many canonical values there are.
+func (x *Index[V]) Len() int { return len(x.canon) }
+
+// Sweep drops the entries for which drop returns true, with all their
+// spellings.
+func (x *Index[V]) Sweep(b *Budget, drop func(*Entry[V]) bool) {
+	dropped := false
+	for d, e := range x.canon {
+		if drop(e) {
+			delete(x.canon, d)
+			b.release(int(e.cost), 0)
+			e.aliases, e.cost = gone, 0
+			dropped = true
+		}
+	}
+	if !dropped {
+		return
+	}
+	for k, e := range x.raw {
+		if e.aliases == gone {
+			delete(x.raw, k)
+		}
+	}
+}
+
+// gone marks entries on their way out.
+const gone = MaxAliases + 1

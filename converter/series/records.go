@@ -1,0 +1,96 @@
+package series
+
+import (
+	"math"
+	"sync"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
+)
+
+const recordShards = 64
+
+// Records finds the record of a label set. One belongs to one backend and
+// tenant. It is safe for concurrent use.
+type Records struct {
+	shards [recordShards]recordShard
+}
+
+type recordShard struct {
+	mu     sync.Mutex
+	byHash map[uint64]*Record
+	// clash holds label sets whose hash is taken by another.
+	clash map[string]*Record
+}
+
+// Hold returns the record of ls, made for owner if there is none, and counts
+// the caller as one that holds it until [Records.Release]. Without room in the
+// budget a new record is returned for this request alone: kept is false, and
+// there is nothing to release.
+func (x *Records) Hold(ls labels.Labels, owner *Target, b *Budget) (r *Record, kept bool) {
+	hash := ls.Hash()
+	s := &x.shards[hash%recordShards]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.find(hash, ls); r != nil {
+		if r.holders < math.MaxUint16 {
+			r.holders++
+		}
+		return r, true
+	}
+	r = newRecord(ls, owner)
+	if !b.reserve(recordCost+int(ls.ByteSize()), 1) {
+		return r, false
+	}
+	r.holders = 1
+	s.add(hash, r)
+	return r, true
+}
+
+func (s *recordShard) find(hash uint64, ls labels.Labels) *Record {
+	r := s.byHash[hash]
+	if r == nil || labels.Equal(r.Labels, ls) {
+		return r
+	}
+	return s.clash[string(ls.Bytes(nil))]
+}
+
+func (s *recordShard) add(hash uint64, r *Record) {
+	if s.byHash == nil {
+		s.byHash = make(map[uint64]*Record)
+	}
+	if s.byHash[hash] == nil {
+		s.byHash[hash] = r
+		return
+	}
+	if s.clash == nil {
+		s.clash = make(map[string]*Record)
+	}
+	s.clash[string(r.Labels.Bytes(nil))] = r
+}
+
+// Release gives a held record back. When nobody holds it any more it is
+// forgotten, and its ref is appended to refs. A record held by 65535 or more
+// stays.
+func (x *Records) Release(r *Record, b *Budget, refs []storage.SeriesRef) []storage.SeriesRef {
+	hash := r.Labels.Hash()
+	s := &x.shards[hash%recordShards]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.holders == math.MaxUint16 {
+		return refs
+	}
+	if r.holders--; r.holders > 0 {
+		return refs
+	}
+	if s.byHash[hash] == r {
+		delete(s.byHash, hash)
+	} else {
+		delete(s.clash, string(r.Labels.Bytes(nil)))
+	}
+	b.release(recordCost+int(r.Labels.ByteSize()), 1)
+	if ref := r.Ref(); ref != 0 {
+		refs = append(refs, ref)
+	}
+	return refs
+}

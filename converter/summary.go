@@ -1,0 +1,67 @@
+package converter
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/otlpgw/otlpgw/converter/otlp"
+)
+
+// summaryPoint stages a point of a summary: _count, _sum and one series per
+// quantile.
+//
+// Rules: compatibility/prometheus_and_openmetrics.md, "Summaries".
+func (c *converter) summaryPoint(t *task, b []byte) (Reason, *otlp.Error) {
+	p := &c.summary
+	if err := otlp.ParseSummary(b, p, &c.pointScratch); err != nil {
+		return accepted, err
+	}
+	st, ms, reason := c.admit(t.metric, &p.Point)
+	stale := p.Flags&otlp.NoRecordedValue != 0
+
+	c.values = append(c.values[:0], float64(p.Count), notStale(p.Sum))
+	c.key = c.key[:0]
+	for l := p.Quantiles; ; {
+		b, ok := l.Next()
+		if !ok {
+			break
+		}
+		q, v, err := otlp.ParseQuantile(b)
+		if err != nil {
+			return accepted, err
+		}
+		if !(q >= 0 && q <= 1) && reason == accepted && !stale {
+			reason = ReasonBuckets
+		}
+		c.key = binary.LittleEndian.AppendUint64(c.key, math.Float64bits(q))
+		c.values = append(c.values, notStale(v))
+	}
+	if reason != accepted {
+		return c.refuse(&p.Point, reason)
+	}
+	pt, err := c.findPoint(t, &p.Point, shape{layout: c.key, hasSum: true, any: stale, list: summarySeries})
+	if err != nil {
+		return accepted, err
+	}
+	if pt.reject != accepted {
+		return pt.reject, nil
+	}
+	if stale {
+		return c.stageStale(t, pt, &p.Point, ms)
+	}
+	return c.stageAll(t, pt, &p.Point, st, ms, len(pt.records), nil)
+}
+
+// summarySeries lists _count, _sum and the quantiles.
+func summarySeries(c *converter, t *task, s shape) []labels.Labels {
+	name, quantiles := t.metric.name, otlp.Fixed64s(s.layout)
+	out := make([]labels.Labels, 0, quantiles.Len()+2)
+	out = append(out, c.labels.build(name+"_count", "", ""), c.labels.build(name+"_sum", "", ""))
+	for i := range quantiles.Len() {
+		out = append(out, c.labels.build(name, model.QuantileLabel, c.opts.number(quantiles.Float(i))))
+	}
+	return out
+}

@@ -1,0 +1,106 @@
+package converter
+
+import (
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/metadata"
+	promstorage "github.com/prometheus/prometheus/storage"
+
+	"github.com/otlpgw/otlpgw/converter/otlp"
+	"github.com/otlpgw/otlpgw/converter/series"
+)
+
+// The cache's tree: sender → scope → metric → point. Each level is found by
+// raw bytes; below a point lie the records of its series. All of it is guarded
+// by the lock of the sender's target.
+
+// sender is what is known about one resource.
+type sender struct {
+	tenant *series.Tenant[*sender]
+	budget *series.Budget
+
+	job, instance string
+	promoted      []attribute
+	// reject is why none of the resource's points can be series.
+	reject Reason
+	// info are the labels of target_info, empty for none.
+	info       labels.Labels
+	infoRecord *series.Record
+	infoKept   bool
+
+	scopes series.Index[*scope]
+}
+
+// scope is what is known about one instrumentation scope of a sender.
+type scope struct {
+	labels  []attribute
+	reject  Reason
+	metrics series.Index[*metric]
+}
+
+// metric is what is known about one metric of a scope: all that its points
+// share.
+type metric struct {
+	family
+	typ    otlp.Type
+	native bool // explicit buckets become a native histogram
+	start  bool // points carry a start timestamp
+	reject Reason
+	points series.Index[point]
+}
+
+// family is the Prometheus metric family that a sample belongs to.
+type family struct {
+	name string
+	meta metadata.Metadata
+}
+
+// point is what is known about one stream of points: its series.
+type point struct {
+	// records are the point's series, in the order in which its type appends
+	// them.
+	records []*series.Record
+	// layout is what the list of series was built for: raw bounds or quantiles.
+	layout string
+	hasSum bool
+	reject Reason
+}
+
+// Costs of the tree's nodes beyond their index entries, in bytes.
+const (
+	senderCost = 400
+	scopeCost  = 160
+	metricCost = 320
+	pointCost  = 64
+)
+
+// size returns what the point costs beyond its records.
+func (p *point) size() int { return pointCost + 8*len(p.records) + len(p.layout) }
+
+// Sweep implements [series.State].
+func (s *sender) Sweep(before uint32, everything bool, refs []promstorage.SeriesRef) []promstorage.SeriesRef {
+	s.scopes.Sweep(s.budget, func(sc *series.Entry[*scope]) bool {
+		sc.Value.metrics.Sweep(s.budget, func(m *series.Entry[*metric]) bool {
+			m.Value.points.Sweep(s.budget, func(p *series.Entry[point]) bool {
+				if !everything && p.Used >= before {
+					return false
+				}
+				refs = s.release(p.Value.records, refs)
+				return true
+			})
+			return everything || m.Used < before && m.Value.points.Len() == 0
+		})
+		return everything || sc.Used < before && sc.Value.metrics.Len() == 0
+	})
+	if everything && s.infoKept {
+		refs = s.tenant.Records.Release(s.infoRecord, s.budget, refs)
+		s.infoRecord, s.infoKept = nil, false
+	}
+	return refs
+}
+
+func (s *sender) release(records []*series.Record, refs []promstorage.SeriesRef) []promstorage.SeriesRef {
+	for _, r := range records {
+		refs = s.tenant.Records.Release(r, s.budget, refs)
+	}
+	return refs
+}

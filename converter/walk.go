@@ -1,0 +1,201 @@
+package converter
+
+import (
+	"encoding/binary"
+
+	"github.com/otlpgw/otlpgw/converter/otlp"
+	"github.com/otlpgw/otlpgw/converter/series"
+)
+
+// walk reads the whole request and stages its samples. Only a torn frame ends
+// it; everything else costs the point it concerns.
+func (c *converter) walk() *otlp.Error {
+	resources, err := otlp.Request(c.body)
+	if err != nil {
+		return err
+	}
+	for {
+		b, ok := resources.Next()
+		if !ok {
+			return nil
+		}
+		if err := c.resource(b); err != nil {
+			return err
+		}
+		c.unhold()
+	}
+}
+
+// resource stages the points of one ResourceMetrics.
+func (c *converter) resource(b []byte) *otlp.Error {
+	rm, err := otlp.ParseResourceMetrics(b, &c.resourceScratch)
+	if err != nil {
+		return err
+	}
+	s, err := c.sender(rm.Resource)
+	if err != nil {
+		return err
+	}
+	newest := int64(0)
+	for {
+		b, ok := rm.Scopes.Next()
+		if !ok {
+			break
+		}
+		if err := c.scope(s, b, &newest); err != nil {
+			return err
+		}
+	}
+	if newest > 0 {
+		c.targetInfo(s, newest)
+	}
+	return nil
+}
+
+// scope stages the points of one ScopeMetrics.
+func (c *converter) scope(s *series.Sender[*sender], b []byte, newest *int64) *otlp.Error {
+	sm, err := otlp.ParseScopeMetrics(b, &c.scopeScratch)
+	if err != nil {
+		return err
+	}
+	sc, err := c.findScope(s, &sm)
+	if err != nil {
+		return err
+	}
+	for {
+		b, ok := sm.Metrics.Next()
+		if !ok {
+			return nil
+		}
+		m, err := otlp.ParseMetric(b)
+		if err != nil {
+			return err
+		}
+		if m.Points.Len() == 0 {
+			// An empty envelope, legal and ignored (metrics.proto).
+			if err := checkList(m.Metadata); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := c.points(s, sc, &m, newest); err != nil {
+			return err
+		}
+	}
+}
+
+// points stages the points of one metric.
+func (c *converter) points(s *series.Sender[*sender], sc *scope, view *otlp.Metric, newest *int64) *otlp.Error {
+	// A look-up of a foreign series may have left another target locked.
+	c.hold(s.Target)
+	m, err := c.findMetric(s.State, sc, view)
+	if err != nil {
+		return err
+	}
+	c.task = task{sender: s, scope: sc, metric: m}
+	t := &c.task
+	for {
+		b, ok := view.Points.Next()
+		if !ok {
+			break
+		}
+		c.report.points++
+		var reason Reason
+		switch m.typ {
+		case otlp.TypeGauge, otlp.TypeSum:
+			reason, err = c.numberPoint(t, b)
+		case otlp.TypeHistogram:
+			reason, err = c.histogramPoint(t, b)
+		case otlp.TypeExponentialHistogram:
+			reason, err = c.exponentialPoint(t, b)
+		case otlp.TypeSummary:
+			reason, err = c.summaryPoint(t, b)
+		}
+		if err != nil {
+			return err
+		}
+		if reason != accepted {
+			c.report.reject(reason, view.Name, 1)
+		}
+	}
+	*newest = max(*newest, t.newest)
+	return nil
+}
+
+// task is one metric whose points are being staged.
+type task struct {
+	sender *series.Sender[*sender]
+	scope  *scope
+	metric *metric
+	newest int64 // ms of the newest accepted point
+}
+
+// admit makes the checks that every point has to pass, before its series are
+// looked up. It returns the point's times in milliseconds.
+func (c *converter) admit(m *metric, p *otlp.Point) (startMs, ms int64, reason Reason) {
+	ms = int64(p.TimeNs / 1e6)
+	switch {
+	case m.reject != accepted:
+		return 0, 0, m.reject
+	case p.TimeNs == 0:
+		return 0, 0, ReasonNoTime
+	case ms > c.nowMs+c.opts.maxFutureMs:
+		return 0, 0, ReasonTooNew
+	case c.opts.maxAgeMs > 0 && ms < c.nowMs-c.opts.maxAgeMs:
+		return 0, 0, ReasonTooOld
+	}
+	// A start that is not before the point says that the start is unknown
+	// (data model, "Cumulative streams: handling unknown start time").
+	if m.start && p.StartNs != 0 {
+		if startMs = int64(p.StartNs / 1e6); startMs >= ms {
+			startMs = 0
+		}
+	}
+	return startMs, ms, accepted
+}
+
+// refuse checks the frames of a rejected point that nobody has read, since a
+// torn one ends the request, and passes the reason on.
+func (c *converter) refuse(p *otlp.Point, reason Reason) (Reason, *otlp.Error) {
+	if err := checkExemplars(p.Exemplars); err != nil {
+		return accepted, err
+	}
+	return reason, otlp.CheckAttributes(p.Attributes)
+}
+
+// checkExemplars finds torn frames in exemplars that nobody will read.
+func checkExemplars(l otlp.List) *otlp.Error {
+	for {
+		b, ok := l.Next()
+		if !ok {
+			return nil
+		}
+		e, err := otlp.ParseExemplar(b)
+		if err == nil {
+			err = checkList(e.Attributes)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// checkList finds torn frames in attributes.
+func checkList(l otlp.List) *otlp.Error {
+	for {
+		b, ok := l.Next()
+		if !ok {
+			return nil
+		}
+		if _, _, err := otlp.ParseKeyValue(b); err != nil {
+			return err
+		}
+	}
+}
+
+// appendField appends bytes with their length, so that fields behind one
+// another cannot be read in two ways.
+func appendField(dst, b []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(b)))
+	return append(dst, b...)
+}
