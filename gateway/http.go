@@ -188,6 +188,10 @@ func (x *exchange) exportBody(r *http.Request, enc format, c compression) (repor
 		}
 		tooLong, err := x.fill(&x.wire, r.Body, min(first, firstBuffer, max.bytes+1), max.bytes)
 		if err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				// Waited for long enough; discard must not begin again.
+				r.Body = http.NoBody
+			}
 			return report, bodyError(err, o.RequestTimeout)
 		}
 		if tooLong {
@@ -264,7 +268,7 @@ const (
 )
 
 func discard(w http.ResponseWriter, r *http.Request) {
-	if r.Body == nil || r.ContentLength == 0 || r.Header.Get("Expect") != "" {
+	if r.Body == nil || r.Body == http.NoBody || r.Header.Get("Expect") != "" {
 		return
 	}
 	// Fails for writers without deadlines; the bytes are bounded anyway.
