@@ -48,17 +48,18 @@ func (c *converter) histogramPoint(t *task, b []byte) (Reason, *otlp.Error) {
 	if stale {
 		return c.stageStale(t, pt, &p.Point, ms)
 	}
-	c.values = append(c.values[:0], float64(p.Count))
+	from := len(c.values)
+	c.value(float64(p.Count))
 	if p.HasSum {
-		c.values = append(c.values, notStale(p.Sum))
+		c.value(notStale(p.Sum))
 	}
-	first := len(c.values)
+	first := len(c.values) - from
 	total := uint64(0)
 	for i := range finite(p.Bounds) {
 		total += p.Counts.At(i)
-		c.values = append(c.values, float64(total))
+		c.value(float64(total))
 	}
-	c.values = append(c.values, float64(p.Count))
+	c.value(float64(p.Count))
 	return c.stageAll(t, pt, &p.Point, st, ms, first, p.Bounds)
 }
 
@@ -130,44 +131,50 @@ func (o *settings) number(v float64) string {
 	return s + ".0"
 }
 
+// value appends one value of the point at hand.
+func (c *converter) value(v float64) { c.values = append(c.values, math.Float64bits(v)) }
+
 // stageAll judges all series of a point before it stages the first: a point is
-// accepted or rejected once. The values in c.values are in the order of the
-// point's records. From the series at first on, exemplars go to the bucket that
+// accepted or rejected once. Its values are the last in c.values, in the order
+// of its records. From the series at first on, exemplars go to the bucket that
 // their value falls into.
 func (c *converter) stageAll(t *task, pt *point, p *otlp.Point, st, ms int64, first int, bounds otlp.Fixed64s) (Reason, *otlp.Error) {
+	values := c.values[len(c.values)-len(pt.records):]
 	c.verdicts = c.verdicts[:0]
-	fresh, repeated := 0, 0
+	fresh, repeated, conflict := 0, 0, false
 	for i, r := range pt.records {
-		v := c.judge(r, ms, math.Float64bits(c.values[i]))
+		v := c.judge(r, ms, values[i])
 		c.verdicts = append(c.verdicts, v)
 		switch v {
 		case series.Conflict:
-			return ReasonConflict, checkExemplars(p.Exemplars)
+			conflict = true
 		case series.Fresh:
 			fresh++
 		case series.Repeated:
 			repeated++
 		}
 	}
-	if fresh == 0 || !t.metric.exemplars(p) || t.metric.typ == otlp.TypeSummary {
-		if err := checkExemplars(p.Exemplars); err != nil {
+	s := staged{records: pt.records, family: &t.metric.family, st: st, ms: ms, exemplars: -1, point: c.report.points}
+	if p.Exemplars.Len() > 0 {
+		if err := c.pointExemplars(t, p, fresh > 0 && !conflict, bounds, ms); err != nil {
 			return accepted, err
 		}
-	} else if p.Exemplars.Len() > 0 {
-		if err := c.placeExemplars(p.Exemplars, bounds, ms); err != nil {
-			return accepted, err
+		if len(c.placed) > 0 {
+			s.exemplars = len(c.ranges)
+			for i := range pt.records {
+				c.takeExemplars(i - first)
+			}
 		}
 	}
-	for i, r := range pt.records {
-		s := sample{record: r, family: &t.metric.family, st: st, ms: ms, v: c.values[i], bits: math.Float64bits(c.values[i])}
-		if i >= first && len(c.placed) > 0 {
-			s.exFrom, s.exTo = c.takeExemplars(i - first)
-		}
-		if c.verdicts[i] == series.Fresh {
-			c.stage(s, c.report.points)
-		}
+	if conflict || fresh < len(pt.records) {
+		c.keepFresh(&s, conflict)
 	}
-	c.placed, c.taken = c.placed[:0], 0
+	if len(s.records) > 0 {
+		c.stage(s)
+	}
+	if conflict {
+		return ReasonConflict, nil
+	}
 	if fresh == 0 && repeated > 0 {
 		c.repeated++
 	}
@@ -175,11 +182,31 @@ func (c *converter) stageAll(t *task, pt *point, p *otlp.Point, st, ms int64, fi
 	return accepted, nil
 }
 
+// keepFresh leaves only the series in a point that were judged Fresh, or none:
+// some were acknowledged by an earlier request, or stand twice in this one.
+func (c *converter) keepFresh(s *staged, none bool) {
+	all := s.records
+	at := len(c.values) - len(all)
+	s.records = nil
+	n := 0
+	for i, r := range all {
+		if none || c.verdicts[i] != series.Fresh {
+			continue
+		}
+		s.records = append(s.records, r)
+		c.values[at+n] = c.values[at+i]
+		if s.exemplars >= 0 {
+			c.ranges[s.exemplars+n] = c.ranges[s.exemplars+i]
+		}
+		n++
+	}
+	c.values = c.values[:at+n]
+}
+
 // stageStale ends every series of a point.
 func (c *converter) stageStale(t *task, pt *point, p *otlp.Point, ms int64) (Reason, *otlp.Error) {
-	c.values = c.values[:0]
 	for range pt.records {
-		c.values = append(c.values, staleNaN)
+		c.value(staleNaN)
 	}
 	return c.stageAll(t, pt, p, 0, ms, len(pt.records), nil)
 }

@@ -34,8 +34,11 @@ type converter struct {
 	misses   int
 	repeated int
 
-	samples   []sample
+	// What is staged; see stage.go.
+	staged    []staged
+	values    []uint64
 	exemplars []exemplar.Exemplar
+	ranges    []exemplarRange
 	unsorted  bool
 	seen      map[offer]uint64
 	loose     map[uint64]*series.Record
@@ -55,7 +58,6 @@ type converter struct {
 	key       []byte
 	canonical []byte
 	sorting   []canonicalAttribute
-	values    []float64
 	verdicts  []series.Verdict
 	counts    []uint64
 	positives int // how many of counts are positive buckets
@@ -65,10 +67,11 @@ type converter struct {
 }
 
 // Caps on what a pooled converter keeps between requests. What one huge request
-// needed is dropped with it; a usual one fits: 16 Ki samples are the 60 metrics
-// of 10 points with 17 series each of a large SDK, with room to spare.
+// needed is dropped with it; a Collector's usual batch of 8192 points fits, and
+// so does each of them being a histogram of 17 series. That is 3 MiB.
 const (
-	maxKeptSamples = 16 << 10
+	maxKeptPoints  = 16 << 10
+	maxKeptSamples = 256 << 10
 	maxKeptBytes   = 64 << 10
 	maxKeptValues  = 4 << 10
 )
@@ -101,10 +104,11 @@ func (c *converter) reset() bool {
 	c.number, c.histogram = otlp.Number{}, otlp.Histogram{}
 	c.exponential, c.summary = otlp.ExponentialHistogram{}, otlp.Summary{}
 
-	c.samples = trim(c.samples, maxKeptSamples)
+	c.staged = trim(c.staged, maxKeptPoints)
+	c.values = trim(c.values, maxKeptSamples)
 	c.exemplars = trim(c.exemplars, maxKeptValues)
+	c.ranges = trim(c.ranges, maxKeptValues)
 	c.sorting = trim(c.sorting, maxKeptValues)
-	c.values = trim(c.values, maxKeptValues)
 	c.counts = trim(c.counts, maxKeptValues)
 	c.verdicts = trim(c.verdicts, maxKeptValues)
 	c.placed = trim(c.placed, maxKeptValues)

@@ -24,13 +24,22 @@ const (
 	spanIDLabel  = "span_id"
 )
 
+// pointExemplars reads the exemplars of a point into c.placed if they are
+// wanted, and otherwise only finds torn frames in them.
+func (c *converter) pointExemplars(t *task, p *otlp.Point, fresh bool, bounds otlp.Fixed64s, pointMs int64) *otlp.Error {
+	c.placed, c.taken = c.placed[:0], 0
+	if !fresh || !t.metric.exemplars(p) {
+		return checkExemplars(p.Exemplars)
+	}
+	return c.placeExemplars(p.Exemplars, bounds, pointMs)
+}
+
 // placeExemplars reads a point's exemplars into c.placed, sorted by bucket and
 // time. Without bounds all are in bucket 0. A value equal to a bound belongs to
 // that bucket.
 //
 // Rules: compatibility/prometheus_and_openmetrics.md, "Exemplars".
 func (c *converter) placeExemplars(l otlp.List, bounds otlp.Fixed64s, pointMs int64) *otlp.Error {
-	c.placed, c.taken = c.placed[:0], 0
 	n := finite(bounds)
 	for {
 		b, ok := l.Next()
@@ -62,17 +71,6 @@ func (c *converter) placeExemplars(l otlp.List, bounds otlp.Fixed64s, pointMs in
 		return cmp.Or(cmp.Compare(a.bucket, b.bucket), cmp.Compare(a.exemplar.Ts, b.exemplar.Ts))
 	})
 	return nil
-}
-
-// takeExemplars moves the exemplars of one bucket to c.exemplars and returns
-// their range there. Buckets are taken in ascending order.
-func (c *converter) takeExemplars(bucket int) (from, to int) {
-	from = len(c.exemplars)
-	for c.taken < len(c.placed) && c.placed[c.taken].bucket == bucket {
-		c.exemplars = append(c.exemplars, c.placed[c.taken].exemplar)
-		c.taken++
-	}
-	return from, len(c.exemplars)
 }
 
 // exemplarLabels gives an exemplar its labels: the trace context first, then

@@ -93,7 +93,7 @@ func (c *converter) stageNative(t *task, p *otlp.Point, st, ms int64, h *histogr
 	if pt.reject != accepted {
 		return pt.reject, checkExemplars(p.Exemplars)
 	}
-	return c.stageOne(t, pt.records[0], p, sample{st: st, ms: ms, h: h, bits: nativeBits(h)})
+	return c.stageOne(t, pt, p, st, ms, nativeBits(h), h)
 }
 
 // checkExponential reads the bucket counts into c.counts and finds what a

@@ -3,6 +3,7 @@ package converter
 import (
 	"math"
 
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 
@@ -38,7 +39,7 @@ func (c *converter) numberPoint(t *task, b []byte) (Reason, *otlp.Error) {
 	if stale {
 		v = staleNaN
 	}
-	return c.stageOne(t, pt.records[0], &p.Point, sample{st: st, ms: ms, v: v, bits: math.Float64bits(v)})
+	return c.stageOne(t, pt, &p.Point, st, ms, math.Float64bits(v), nil)
 }
 
 // oneSeries is the series list of points that become one series.
@@ -46,12 +47,18 @@ func oneSeries(c *converter, t *task, _ shape) []labels.Labels {
 	return []labels.Labels{c.labels.build(t.metric.name, "", "")}
 }
 
-// stageOne judges and stages the only sample of a point.
-func (c *converter) stageOne(t *task, r *series.Record, p *otlp.Point, s sample) (Reason, *otlp.Error) {
-	verdict := c.judge(r, s.ms, s.bits)
-	if verdict != series.Fresh || !t.metric.exemplars(p) {
-		if err := checkExemplars(p.Exemplars); err != nil {
+// stageOne judges and stages a point that is one sample: of a value, or of a
+// native histogram and its hash.
+func (c *converter) stageOne(t *task, pt *point, p *otlp.Point, st, ms int64, bits uint64, h *histogram.Histogram) (Reason, *otlp.Error) {
+	verdict := c.judge(pt.records[0], ms, bits)
+	s := staged{records: pt.records, family: &t.metric.family, h: h, st: st, ms: ms, exemplars: -1, point: c.report.points}
+	if p.Exemplars.Len() > 0 {
+		if err := c.pointExemplars(t, p, verdict == series.Fresh, nil, ms); err != nil {
 			return accepted, err
+		}
+		if len(c.placed) > 0 {
+			s.exemplars = len(c.ranges)
+			c.takeExemplars(0)
 		}
 	}
 	switch verdict {
@@ -60,16 +67,10 @@ func (c *converter) stageOne(t *task, r *series.Record, p *otlp.Point, s sample)
 	case series.Repeated:
 		c.repeated++
 	case series.Fresh:
-		s.record, s.family = r, &t.metric.family
-		if p.Exemplars.Len() > 0 && t.metric.exemplars(p) {
-			if err := c.placeExemplars(p.Exemplars, nil, s.ms); err != nil {
-				return accepted, err
-			}
-			s.exFrom, s.exTo = c.takeExemplars(0)
-		}
-		c.stage(s, c.report.points)
+		c.values = append(c.values, bits)
+		c.stage(s)
 	}
-	t.newest = max(t.newest, s.ms)
+	t.newest = max(t.newest, ms)
 	return accepted, nil
 }
 

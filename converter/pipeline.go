@@ -139,7 +139,7 @@ func (p *Pipeline) transact(c *converter, slot *slot) (Report, error) {
 		return Report{}, p.rollback(c, unavailable(err))
 	}
 	slot.release()
-	if len(c.samples) == 0 {
+	if len(c.staged) == 0 {
 		// All points were rejected, or acknowledged before.
 		if err := p.rollback(c, nil); err != nil {
 			return Report{}, err

@@ -38,8 +38,9 @@ const MaxMessage = 4 << 10
 type DecodeError struct {
 	// Offset is where in the (inflated) body reading failed, in bytes.
 	Offset int
-	// Path is the field that was being read, as in the .proto files:
-	// "resource_metrics.scope_metrics.metrics".
+	// Path says what was being read: the protobuf message ("NumberDataPoint"),
+	// or the way through a JSON document
+	// ("resourceMetrics[0].scopeMetrics[2].metrics[0].name").
 	Path string
 	// Msg says what is wrong.
 	Msg string

@@ -3,6 +3,7 @@ package converter
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/prometheus/prometheus/model/histogram"
@@ -12,21 +13,27 @@ import (
 	"github.com/otlpgw/otlpgw/storage"
 )
 
-// sample is one staged sample. Samples are staged while the request is walked
-// and appended when all of it was read: a torn frame appends nothing, and what
-// came out of order within the request is put in order first.
-type sample struct {
-	record  *series.Record
+// staged is one point on its way to the backend. Points are staged while the
+// request is walked and appended when all of it was read: a torn frame appends
+// nothing, and what came out of order within the request is put in order first.
+type staged struct {
+	records []*series.Record // the series that get a sample
 	family  *family
-	h       *histogram.Histogram
+	h       *histogram.Histogram // the value of a native histogram
 	st, ms  int64
-	v       float64
-	bits    uint64 // the value as the marks compare it
-	point   int    // which point of the request, 0 for none
-	exFrom  int    // c.exemplars[exFrom:exTo]
-	exTo    int
-	refused bool
+	// values is where the samples' values stand in c.values, one per record: the
+	// bits that the marks compare. They are the sample itself but for a native
+	// histogram, where they are its hash.
+	values int
+	// exemplars is where the samples' exemplars stand in c.ranges, or -1.
+	exemplars int
+	appended  int // samples that the backend has taken
+	point     int // which point of the request, 0 for none
+	refused   bool
 }
+
+// exemplarRange is c.exemplars[from:to].
+type exemplarRange struct{ from, to int }
 
 // offer is a time of a series, as a key.
 type offer struct {
@@ -49,9 +56,11 @@ func (c *converter) judge(r *series.Record, ms int64, bits uint64) series.Verdic
 // nothing.
 func (c *converter) judgeLate(r *series.Record, ms int64, bits uint64) series.Verdict {
 	if len(c.seen) == 0 {
-		for i := range c.samples {
-			s := &c.samples[i]
-			c.seen[offer{s.record, s.ms}] = s.bits
+		for i := range c.staged {
+			s := &c.staged[i]
+			for n, r := range s.records {
+				c.seen[offer{r, s.ms}] = c.values[s.values+n]
+			}
 		}
 	}
 	known, ok := c.seen[offer{r, ms}]
@@ -64,59 +73,73 @@ func (c *converter) judgeLate(r *series.Record, ms int64, bits uint64) series.Ve
 	return series.Conflict
 }
 
-// stage takes a sample that was judged Fresh, for a point of the request or for
-// none.
-func (c *converter) stage(s sample, point int) {
-	c.hold(s.record.Owner)
-	if s.ms < s.record.OfferedMs() {
-		c.unsorted = true
+// stage takes a point whose series were judged Fresh. Its values are the last
+// in c.values, one per record.
+func (c *converter) stage(s staged) {
+	s.values = len(c.values) - len(s.records)
+	for i, r := range s.records {
+		c.hold(r.Owner)
+		if s.ms < r.OfferedMs() {
+			c.unsorted = true
+		}
+		bits := c.values[s.values+i]
+		r.Offer(s.ms, bits, c.txn)
+		if len(c.seen) > 0 {
+			c.seen[offer{r, s.ms}] = bits
+		}
 	}
-	s.record.Offer(s.ms, s.bits, c.txn)
-	if len(c.seen) > 0 {
-		c.seen[offer{s.record, s.ms}] = s.bits
-	}
-	s.point = point
-	c.samples = append(c.samples, s)
+	c.staged = append(c.staged, s)
 }
 
-// append hands the staged samples to the backend. A refusal costs the point it
+// append hands what was staged to the backend. A refusal costs the point it
 // belongs to; any other error ends the transaction.
 func (c *converter) append() error {
 	if c.unsorted {
-		slices.SortStableFunc(c.samples, func(a, b sample) int { return cmp.Compare(a.ms, b.ms) })
+		slices.SortStableFunc(c.staged, func(a, b staged) int { return cmp.Compare(a.ms, b.ms) })
 	}
 	var owner *series.Target
-	refusedPoint := 0
-	for i := range c.samples {
-		s := &c.samples[i]
-		if s.record.Owner != owner && c.targeter != nil {
-			owner = s.record.Owner
-			c.targeter.Target(owner.Hash)
-		}
-		if s.point != 0 && s.point == refusedPoint {
-			s.refused = true
-			continue
-		}
-		ref, err := c.app.Append(s.record.Ref(), s.record.Labels, s.st, s.ms, s.v, s.h, nil, promstorage.AppendV2Options{
-			MetricFamilyName: s.family.name,
-			Metadata:         s.family.meta,
-			Exemplars:        c.exemplars[s.exFrom:s.exTo:s.exTo],
-		})
-		if err != nil && !exemplarsOnly(err) {
-			label, ok := storage.RefusalReason(err)
-			if !ok {
-				return err
+	for i := range c.staged {
+		s := &c.staged[i]
+		for n, r := range s.records {
+			if r.Owner != owner && c.targeter != nil {
+				owner = r.Owner
+				c.targeter.Target(owner.Hash)
 			}
-			s.refused = true
-			if s.point != 0 {
-				refusedPoint = s.point
-				c.report.reject(storeReason(label), []byte(s.family.name), 1)
+			if err := c.appendSample(s, n, r); err != nil {
+				label, ok := storage.RefusalReason(err)
+				if !ok {
+					return err
+				}
+				s.refused = true
+				if s.point != 0 {
+					c.report.reject(storeReason(label), []byte(s.family.name), 1)
+				}
+				break
 			}
-			continue
+			s.appended++
 		}
-		if ref != s.record.Ref() {
-			s.record.SetRef(ref)
-		}
+	}
+	return nil
+}
+
+// appendSample appends the sample of one series of a point.
+func (c *converter) appendSample(s *staged, n int, r *series.Record) error {
+	opts := promstorage.AppendV2Options{MetricFamilyName: s.family.name, Metadata: s.family.meta}
+	if s.exemplars >= 0 {
+		x := c.ranges[s.exemplars+n]
+		opts.Exemplars = c.exemplars[x.from:x.to:x.to]
+	}
+	v := 0.0
+	if s.h == nil {
+		v = math.Float64frombits(c.values[s.values+n])
+	}
+	known := r.Ref()
+	ref, err := c.app.Append(known, r.Labels, s.st, s.ms, v, s.h, nil, opts)
+	if err != nil && !exemplarsOnly(err) {
+		return err
+	}
+	if ref != known {
+		r.SetRef(ref)
 	}
 	return nil
 }
@@ -129,12 +152,14 @@ func exemplarsOnly(err error) bool {
 }
 
 // settle moves the marks of everything that was staged, once the transaction
-// is decided. Refused samples were not acknowledged.
+// is decided. What was refused was not acknowledged.
 func (c *converter) settle(committed bool) {
-	for i := range c.samples {
-		s := &c.samples[i]
-		c.settleHold(s.record.Owner)
-		s.record.Settle(s.ms, s.bits, c.txn, committed && !s.refused)
+	for i := range c.staged {
+		s := &c.staged[i]
+		for n, r := range s.records {
+			c.settleHold(r.Owner)
+			r.Settle(s.ms, c.values[s.values+n], c.txn, committed && !s.refused)
+		}
 	}
 	c.unhold()
 }
@@ -151,32 +176,39 @@ func (c *converter) settleHold(t *series.Target) {
 // refuseFarEnd marks what the far end refused and counts the points it
 // concerns: each once, whatever number of its samples was refused.
 func (c *converter) refuseFarEnd(refused []storage.Refusal) {
-	index := make([]int, 0, len(c.samples))
-	for i := range c.samples {
-		if !c.samples[i].refused {
-			index = append(index, i)
-		}
-	}
-	counted := make(map[int]struct{})
-	for _, r := range refused {
-		points := 0
-		for n := max(0, r.First); n <= r.Last && n < len(index); n++ {
-			s := &c.samples[index[n]]
+	first := 0 // number of the point's first append
+	for i := range c.staged {
+		s := &c.staged[i]
+		last := first + s.appended - 1
+		for n := range refused {
+			r := &refused[n]
+			if s.refused || s.appended == 0 || last < r.First || first > r.Last {
+				continue
+			}
+			// Which ones of a range were refused may be unknown: then none of
+			// it counts as acknowledged, and as many are reported as were said.
 			s.refused = true
-			if s.point == 0 {
-				continue
-			}
-			if _, ok := counted[s.point]; ok {
-				continue
-			}
-			if points < r.Count {
-				points++
-				counted[s.point] = struct{}{}
+			if r.Count > 0 && s.point != 0 {
+				r.Count--
 				c.report.reject(ReasonFarEnd, []byte(s.family.name), 1)
 			}
 		}
+		first = last + 1
+	}
+	for _, r := range refused {
 		if c.report.farEnd == "" {
 			c.report.farEnd = r.Reason
 		}
 	}
+}
+
+// takeExemplars moves the exemplars of one bucket to c.exemplars and notes
+// their range there. Buckets are taken in ascending order, one per series.
+func (c *converter) takeExemplars(bucket int) {
+	from := len(c.exemplars)
+	for c.taken < len(c.placed) && c.placed[c.taken].bucket == bucket {
+		c.exemplars = append(c.exemplars, c.placed[c.taken].exemplar)
+		c.taken++
+	}
+	c.ranges = append(c.ranges, exemplarRange{from, len(c.exemplars)})
 }

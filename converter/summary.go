@@ -22,7 +22,9 @@ func (c *converter) summaryPoint(t *task, b []byte) (Reason, *otlp.Error) {
 	st, ms, reason := c.admit(t.metric, &p.Point)
 	stale := p.Flags&otlp.NoRecordedValue != 0
 
-	c.values = append(c.values[:0], float64(p.Count), notStale(p.Sum))
+	from := len(c.values)
+	c.value(float64(p.Count))
+	c.value(notStale(p.Sum))
 	c.key = c.key[:0]
 	for l := p.Quantiles; ; {
 		b, ok := l.Next()
@@ -37,9 +39,10 @@ func (c *converter) summaryPoint(t *task, b []byte) (Reason, *otlp.Error) {
 			reason = ReasonBuckets
 		}
 		c.key = binary.LittleEndian.AppendUint64(c.key, math.Float64bits(q))
-		c.values = append(c.values, notStale(v))
+		c.value(notStale(v))
 	}
 	if reason != accepted {
+		c.values = c.values[:from]
 		return c.refuse(&p.Point, reason)
 	}
 	pt, err := c.findPoint(t, &p.Point, shape{layout: c.key, hasSum: true, any: stale, list: summarySeries})
@@ -47,9 +50,11 @@ func (c *converter) summaryPoint(t *task, b []byte) (Reason, *otlp.Error) {
 		return accepted, err
 	}
 	if pt.reject != accepted {
+		c.values = c.values[:from]
 		return pt.reject, nil
 	}
 	if stale {
+		c.values = c.values[:from]
 		return c.stageStale(t, pt, &p.Point, ms)
 	}
 	return c.stageAll(t, pt, &p.Point, st, ms, len(pt.records), nil)

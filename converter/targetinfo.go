@@ -20,22 +20,26 @@ func (c *converter) targetInfo(s *series.Sender[*sender], newestMs int64) {
 		return
 	}
 	c.hold(s.Target)
-	r := st.infoRecord
-	if r == nil {
-		var kept bool
-		if r, kept = st.tenant.Records.Hold(st.info, s.Target, st.budget); kept {
-			st.infoRecord, st.infoKept = r, true
-		} else {
+	records := st.infoRecord
+	if len(records) == 0 {
+		r, kept := st.tenant.Records.Hold(st.info, s.Target, st.budget)
+		if !kept {
 			r = c.looseRecord(r)
 		}
+		records = []*series.Record{r}
+		if kept {
+			st.infoRecord = records
+		}
 	}
+	r := records[0]
 	c.hold(r.Owner)
 	if newestMs <= r.AckedMs() || newestMs < r.OfferedMs() {
 		return
 	}
 	bits := math.Float64bits(1)
 	if c.judge(r, newestMs, bits) == series.Fresh {
-		c.stage(sample{record: r, family: &c.opts.infoFamily, ms: newestMs, v: 1, bits: bits}, 0)
+		c.values = append(c.values, bits)
+		c.stage(staged{records: records, family: &c.opts.infoFamily, ms: newestMs, exemplars: -1})
 	}
 }
 

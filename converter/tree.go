@@ -23,9 +23,9 @@ type sender struct {
 	// reject is why none of the resource's points can be series.
 	reject Reason
 	// info are the labels of target_info, empty for none.
-	info       labels.Labels
-	infoRecord *series.Record
-	infoKept   bool
+	info labels.Labels
+	// infoRecord is its series once there was a point, empty before.
+	infoRecord []*series.Record
 
 	scopes series.Index[*scope]
 }
@@ -91,9 +91,9 @@ func (s *sender) Sweep(before uint32, everything bool, refs []promstorage.Series
 		})
 		return everything || sc.Used < before && sc.Value.metrics.Len() == 0
 	})
-	if everything && s.infoKept {
-		refs = s.tenant.Records.Release(s.infoRecord, s.budget, refs)
-		s.infoRecord, s.infoKept = nil, false
+	if everything {
+		refs = s.release(s.infoRecord, refs)
+		s.infoRecord = nil
 	}
 	return refs
 }
