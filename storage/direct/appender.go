@@ -1,0 +1,208 @@
+package direct
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+	promstorage "github.com/prometheus/prometheus/storage"
+
+	"github.com/otlpgw/otlpgw/storage"
+	"github.com/otlpgw/otlpgw/storage/remotewrite"
+)
+
+// appender is one transaction.
+type appender struct {
+	b        *Backend
+	ctx      context.Context
+	parts    []*part // one per shard it came to
+	current  *part
+	targeted bool
+	appends  int
+	settled  bool
+}
+
+var errSettled = errors.New("direct: the transaction is settled")
+
+// Target takes the transaction's place in the line of the target's shard, which
+// the samples that follow go to. The caller holds the target's lock, so that
+// places are taken in the order of conversion.
+func (a *appender) Target(hash uint64) {
+	if a.settled {
+		return
+	}
+	a.targeted = true
+	a.current = a.part(int(hash % uint64(a.b.o.Shards)))
+}
+
+// Append takes a sample. Without a target before it, the place is the one of
+// the series. What far ends make of it is Commit's to tell: it refuses nothing.
+func (a *appender) Append(ref promstorage.SeriesRef, ls labels.Labels, st, t int64, v float64, h *histogram.Histogram, fh *histogram.FloatHistogram, opts promstorage.AppendV2Options) (promstorage.SeriesRef, error) {
+	if a.settled {
+		return 0, errSettled
+	}
+	if a.b.closed.Load() {
+		return 0, storage.Unavailable(errClosed, 0)
+	}
+	series := a.b.table.Series(ref, ls)
+	if !a.targeted {
+		a.current = a.part(int(series.Hash() % uint64(a.b.o.Shards)))
+	}
+	p := a.current
+	if p == nil {
+		return 0, storage.Unavailable(errClosed, 0)
+	}
+	if err := p.reserve(sizeOf(h, fh, opts.Exemplars)); err != nil {
+		return 0, err
+	}
+	var meta *remotewrite.Metadata
+	if !opts.Metadata.IsEmpty() {
+		meta = series.Metadata(opts.Metadata, opts.MetricFamilyName)
+	}
+	p.samples = append(p.samples, remotewrite.Sample{
+		Series: series, Meta: meta, N: a.appends,
+		T: t, ST: st, V: v, H: h, FH: fh, Exemplars: p.keep(opts.Exemplars),
+	})
+	a.appends++
+	return series.Ref(), nil
+}
+
+// part returns the transaction's part in shard, whose places it takes if it
+// has none there. It returns nil once the backend is closed.
+func (a *appender) part(shard int) *part {
+	for _, p := range a.parts {
+		if p.shard == shard {
+			return p
+		}
+	}
+	b := a.b
+	b.openMu.RLock()
+	defer b.openMu.RUnlock()
+	if b.closed.Load() {
+		return nil
+	}
+	p := b.parts.Get()
+	p.b, p.shard = b, shard
+	p.holders.Store(1 + int32(len(p.places)))
+	b.open.Add(len(p.places))
+	b.inLine.Add(int64(len(p.places)))
+	for i := range p.places {
+		p.places[i].part = p
+		b.lines[i][shard].take(&p.places[i])
+	}
+	a.parts = append(a.parts, p)
+	return p
+}
+
+// left is called when a place of the part is out of its line.
+func (p *part) left() {
+	b := p.b
+	p.letGo()
+	b.inLine.Add(-1)
+	b.open.Done()
+}
+
+// leave gives up the places that are not being sent.
+func (p *part) leave() {
+	for i := range p.places {
+		if p.b.lines[i][p.shard].leave(&p.places[i]) {
+			p.left()
+		}
+	}
+}
+
+// Rollback gives the places up.
+func (a *appender) Rollback() error {
+	if a.settled {
+		return errSettled
+	}
+	a.abandon()
+	return nil
+}
+
+// abandon settles the transaction and leaves the places that are not being sent.
+func (a *appender) abandon() {
+	for _, p := range a.parts {
+		p.leave()
+	}
+	a.finish()
+}
+
+// finish settles the transaction. Its parts stay in line where they are.
+func (a *appender) finish() {
+	a.settled = true
+	for _, p := range a.parts {
+		p.letGo()
+	}
+	a.parts, a.current = nil, nil
+}
+
+// grace is how much longer Commit waits than the requests may take: the answer
+// that comes at the deadline says more than that there was none.
+const grace = 100 * time.Millisecond
+
+// Commit seals the parts and waits for the required destinations to take them.
+func (a *appender) Commit() error {
+	if a.settled {
+		return errSettled
+	}
+	if a.b.closed.Load() && a.appends > 0 {
+		a.abandon()
+		return storage.Unavailable(errClosed, 0)
+	}
+	timeout := a.b.o.AckTimeout
+	if deadline, ok := a.ctx.Deadline(); ok {
+		timeout = min(timeout, time.Until(deadline))
+	}
+	s := a.seal(timeout)
+	timer := time.NewTimer(timeout + grace)
+	defer timer.Stop()
+	select {
+	case <-s.done:
+		a.finish()
+		return s.result()
+	case <-timer.C:
+		// What is being sent ends by the same deadline, whatever its outcome.
+		a.abandon()
+		return storage.Unavailable(errors.New("direct: no answer from every destination within "+timeout.String()+" (--direct.ack-timeout, or the client's deadline)"), 0)
+	}
+}
+
+// seal hands the parts to their lines and returns where their outcomes go.
+func (a *appender) seal(timeout time.Duration) *settlement {
+	b := a.b
+	now := b.o.Clock.Now()
+	waiting := 0
+	for _, p := range a.parts {
+		if len(p.samples) > 0 {
+			waiting += b.required()
+		}
+	}
+	s := newSettlement(waiting)
+	if waiting == 0 {
+		close(s.done)
+	}
+	// Half of the memory is for those that commits wait for.
+	crowded := b.pending.Load() > b.o.MaxPendingBytes/2
+	for _, p := range a.parts {
+		if len(p.samples) == 0 {
+			p.leave()
+			continue
+		}
+		p.since, p.deadline, p.settlement = now, now.Add(timeout), s
+		for i := range p.places {
+			l := b.lines[i][p.shard]
+			if crowded && !l.destination.Required() {
+				if l.leave(&p.places[i]) {
+					l.destination.Lost(len(p.samples))
+					p.left()
+				}
+				continue
+			}
+			l.seal(&p.places[i])
+		}
+	}
+	return s
+}

@@ -1,0 +1,188 @@
+package remotewrite
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+)
+
+// AppendV1 appends a prometheus.WriteRequest with the rows, those of a series
+// being together and in time order. Start times have no place in 1.0, nor do
+// histograms with custom buckets, which must not be among the rows. Metadata
+// goes out once per family, in the field that Prometheus added.
+//
+//	repeated TimeSeries timeseries = 1; repeated MetricMetadata metadata = 3;
+func (e *Encoder) AppendV1(dst []byte, rows []Row) []byte {
+	all := rows
+	for len(rows) > 0 {
+		n := 1
+		for n < len(rows) && rows[n].Form == rows[0].Form && rows[n].isHistogram() == rows[0].isHistogram() {
+			n++
+		}
+		dst = appendSeriesV1(dst, rows[:n])
+		rows = rows[n:]
+	}
+	for i := range all {
+		if i == 0 || all[i].Meta != all[i-1].Meta {
+			dst = e.appendMetadataV1(dst, all[i].Meta)
+		}
+	}
+	e.reset()
+	return dst
+}
+
+// appendSeriesV1 appends a TimeSeries. As in 2.0 its rows are of one kind, since
+// receivers read all samples before all histograms, whatever their times.
+//
+//	repeated Label labels = 1; repeated Sample samples = 2;
+//	repeated Exemplar exemplars = 3; repeated Histogram histograms = 4;
+func appendSeriesV1(dst []byte, rows []Row) []byte {
+	dst, series := open(dst, 1)
+	dst = append(dst, rows[0].Form.fieldsV1()...)
+	var start int
+	for i := range rows {
+		if r := &rows[i]; r.isHistogram() {
+			dst, start = open(dst, 4)
+			dst = appendHistogram(dst, r.H, r.FH, 0, r.T)
+		} else {
+			// double value = 1; int64 timestamp = 2;
+			dst, start = open(dst, 2)
+			dst = appendDouble(dst, 1, r.V)
+			dst = appendInt(dst, 2, r.T)
+		}
+		dst = shut(dst, start)
+	}
+	for i := range rows {
+		for j := range rows[i].Exemplars {
+			// repeated Label labels = 1; double value = 2; int64 timestamp = 3;
+			ex := &rows[i].Exemplars[j]
+			dst, start = open(dst, 3)
+			dst = appendLabelsV1(dst, ex.Labels)
+			dst = appendDouble(dst, 2, ex.Value)
+			dst = appendInt(dst, 3, exemplarTime(ex.HasTs, ex.Ts, rows[i].T))
+			dst = shut(dst, start)
+		}
+	}
+	return shut(dst, series)
+}
+
+// appendMetadataV1 appends a MetricMetadata, once per family and message.
+//
+//	MetricType type = 1; string metric_family_name = 2; string help = 4; string unit = 5;
+func (e *Encoder) appendMetadataV1(dst []byte, m *Metadata) []byte {
+	if m.empty() || m.familyV1 == "" {
+		return dst
+	}
+	if _, done := e.families[m.familyV1]; done {
+		return dst
+	}
+	e.families[m.familyV1] = struct{}{}
+	dst, start := open(dst, 3)
+	dst = appendUint(dst, 1, metricType(m.Type))
+	dst = appendString(dst, 2, m.familyV1)
+	dst = appendString(dst, 4, m.Help)
+	dst = appendString(dst, 5, m.Unit)
+	return shut(dst, start)
+}
+
+// fieldsV1 returns the series' labels as fields of a 1.0 TimeSeries.
+func (f *Form) fieldsV1() []byte {
+	if fields := f.v1.Load(); fields != nil {
+		return *fields
+	}
+	fields := appendLabelsV1(nil, f.labels)
+	f.v1.Store(&fields)
+	return fields
+}
+
+// appendLabelsV1 appends Label messages, sorted by name. Names that 1.0 does
+// not allow are escaped with underscores; if two become one, their values are
+// joined by semicolons in the order of the names, as OTLP's own rule has it.
+//
+//	string name = 1; string value = 2;
+func appendLabelsV1(dst []byte, ls labels.Labels) []byte {
+	if needsEscapeV1(ls) {
+		return appendPairsV1(dst, escapeV1(ls))
+	}
+	ls.Range(func(l labels.Label) { dst = appendLabelV1(dst, l.Name, l.Value) })
+	return dst
+}
+
+func appendPairsV1(dst []byte, pairs []labels.Label) []byte {
+	for _, l := range pairs {
+		dst = appendLabelV1(dst, l.Name, l.Value)
+	}
+	return dst
+}
+
+func appendLabelV1(dst []byte, name, value string) []byte {
+	dst, start := open(dst, 1)
+	dst = appendString(dst, 1, name)
+	dst = appendString(dst, 2, value)
+	return shut(dst, start)
+}
+
+// needsEscapeV1 reports whether a label name or the metric name is outside of
+// what 1.0 allows.
+func needsEscapeV1(ls labels.Labels) bool {
+	escape := false
+	ls.Range(func(l labels.Label) {
+		if !legacyLabelName(l.Name) || l.Name == model.MetricNameLabel && !model.IsValidLegacyMetricName(l.Value) {
+			escape = true
+		}
+	})
+	return escape
+}
+
+func escapeV1(ls labels.Labels) []labels.Label {
+	out := make([]labels.Label, 0, ls.Len())
+	ls.Range(func(l labels.Label) {
+		if l.Name == model.MetricNameLabel {
+			l.Value = model.EscapeName(l.Value, model.UnderscoreEscaping)
+		}
+		l.Name = escapeLabelName(l.Name)
+		out = append(out, l)
+	})
+	slices.SortStableFunc(out, func(a, b labels.Label) int { return strings.Compare(a.Name, b.Name) })
+	n := 0
+	for _, l := range out {
+		if n > 0 && out[n-1].Name == l.Name {
+			out[n-1].Value += ";" + l.Value
+			continue
+		}
+		out[n] = l
+		n++
+	}
+	return out[:n]
+}
+
+func legacyLabelName(name string) bool {
+	for i := range len(name) {
+		if !legacyLabelByte(name[i], i) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+func legacyLabelByte(c byte, i int) bool {
+	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' && i > 0
+}
+
+// escapeLabelName puts an underscore for every character that is not allowed.
+func escapeLabelName(name string) string {
+	if legacyLabelName(name) {
+		return name
+	}
+	var b strings.Builder
+	for i, c := range name {
+		if c < 0x80 && legacyLabelByte(byte(c), i) {
+			b.WriteByte(byte(c))
+		} else {
+			b.WriteByte('_')
+		}
+	}
+	return b.String()
+}
