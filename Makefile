@@ -9,7 +9,7 @@ GO        ?= go
 VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 GOFILES   := $(shell git ls-files --cached --others --exclude-standard '*.go' 2>/dev/null)
 FUZZTIME  ?= 60s
-NODE_DIR  := cmd/otlpgw/e2e/node
+NODE_DIR  := cmd/otlpgw/e2e/testdata/node
 
 .PHONY: help run build check format tidy vet lint arrows test test-race test-plain node-packages bench fuzz clean
 

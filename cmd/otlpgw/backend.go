@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	remoteapi "github.com/prometheus/client_golang/exp/api/remote"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/otlpgw/otlpgw/cmd/otlpgw/config"
+	"github.com/otlpgw/otlpgw/storage"
+	"github.com/otlpgw/otlpgw/storage/direct"
+	"github.com/otlpgw/otlpgw/storage/local"
+	"github.com/otlpgw/otlpgw/storage/remotewrite"
+)
+
+// openBackend opens what the configuration says series go to. The handler
+// serves queries, for backends that answer any.
+func openBackend(c *config.Loaded, logger *slog.Logger, reg prometheus.Registerer) (storage.Backend, http.Handler, error) {
+	switch mode := c.Mode(); mode {
+	case config.ModeLocal:
+		return openLocal(c, logger, reg)
+	case config.ModeDirect:
+		b, err := openDirect(c, logger, reg)
+		return b, nil, err
+	default:
+		return nil, nil, fmt.Errorf("storage.mode %q has no backend", mode)
+	}
+}
+
+func openDirect(c *config.Loaded, logger *slog.Logger, reg prometheus.Registerer) (storage.Backend, error) {
+	dests := make([]remotewrite.DestinationOptions, len(c.RemoteWrite))
+	for i := range c.RemoteWrite {
+		dests[i] = destination(&c.RemoteWrite[i])
+	}
+	b, err := direct.New(direct.Options{
+		Destinations:   dests,
+		ExternalLabels: c.Global.Prometheus.ExternalLabels,
+		AckTimeout:     time.Duration(c.Direct.AckTimeout),
+		Version:        version,
+		Logger:         logger,
+		Registerer:     reg,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("remote_write: %w", err)
+	}
+	return b, nil
+}
+
+// destination says in remotewrite's words what a block of the file says.
+func destination(r *config.RemoteWrite) remotewrite.DestinationOptions {
+	p := &r.Prometheus
+	d := remotewrite.DefaultDestinationOptions(p.URL.String())
+	d.Name = p.Name
+	d.Headers = p.Headers
+	d.RemoteTimeout = time.Duration(p.RemoteTimeout)
+	d.WriteRelabelConfigs = p.WriteRelabelConfigs
+	d.SendExemplars = p.SendExemplars
+	d.SendNativeHistograms = p.SendNativeHistograms
+	d.ConvertNHCBToClassic = p.ConvertNHCBToClassic
+	d.HTTPClientConfig = p.HTTPClientConfig
+	d.SigV4 = p.SigV4Config
+	d.MaxSamplesPerSend = p.QueueConfig.MaxSamplesPerSend
+	d.MinBackoff = time.Duration(p.QueueConfig.MinBackoff)
+	d.MaxBackoff = time.Duration(p.QueueConfig.MaxBackoff)
+	d.Required = r.Required
+	switch p.ProtobufMessage {
+	case remoteapi.WriteV1MessageType:
+		d.ProtobufMessage = remotewrite.MessageV1
+	case remoteapi.WriteV2MessageType:
+		d.ProtobufMessage = remotewrite.MessageV2
+	}
+	return d
+}
+
+func openLocal(c *config.Loaded, logger *slog.Logger, reg prometheus.Registerer) (storage.Backend, http.Handler, error) {
+	b, err := local.Open(local.Options{
+		Dir:                  c.Storage.Path,
+		Logger:               logger,
+		Registerer:           reg,
+		RetentionTime:        time.Duration(c.Storage.TSDB.Retention.Time),
+		RetentionSize:        int64(c.Storage.TSDB.Retention.Size),
+		OutOfOrderTimeWindow: time.Duration(c.Storage.TSDB.OutOfOrderTimeWindow),
+		MaxExemplars:         int(c.Storage.Exemplars.MaxExemplars),
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("--storage.path %s: %w", c.Storage.Path, err)
+	}
+	return b, nil, nil
+}
