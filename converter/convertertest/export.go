@@ -69,7 +69,7 @@ func (w *World) times() (start, at uint64) {
 	case w.chance(3):
 		return at, at
 	}
-	return w.StartMs * 1e6, at
+	return w.startMs * 1e6, at
 }
 
 func (w *World) flags() uint32 {
@@ -123,7 +123,7 @@ func (w *World) histogram(s *stream, i int, set []*commonpb.KeyValue) *metricspb
 		s.counts[i] += uint64(w.rnd.IntN(5))
 		p.Count = s.counts[i]
 	}
-	if w.chance(85) {
+	if s.hasSum {
 		p.Sum = proto.Float64(w.value())
 		p.Min, p.Max = proto.Float64(-1), proto.Float64(1)
 	}
@@ -168,7 +168,9 @@ func (w *World) buckets() *metricspb.ExponentialHistogramDataPoint_Buckets {
 func (w *World) summary(s *stream, set []*commonpb.KeyValue) *metricspb.SummaryDataPoint {
 	start, at := w.times()
 	p := &metricspb.SummaryDataPoint{
-		Attributes: set, StartTimeUnixNano: start, TimeUnixNano: at, Flags: w.flags(), Count: uint64(w.rnd.IntN(100)), Sum: w.value(),
+		Attributes: set, StartTimeUnixNano: start, TimeUnixNano: at, Flags: w.flags(), Count: uint64(w.rnd.IntN(100)),
+		// Not -0, which protobuf drops from fields without presence.
+		Sum: w.value() + 0,
 	}
 	for _, q := range s.bounds {
 		p.QuantileValues = append(p.QuantileValues, &metricspb.SummaryDataPoint_ValueAtQuantile{Quantile: q, Value: math.Abs(w.value())})

@@ -20,10 +20,10 @@ type World struct {
 	rnd      *rand.Rand
 	services []*service
 	metrics  int
-	// ms is the time of the last request.
+	// ms is the time of the last request, in ms after the epoch.
 	ms uint64
-	// StartMs is when all streams began, in ms after the epoch.
-	StartMs uint64
+	// startMs is when all streams began.
+	startMs uint64
 }
 
 type service struct {
@@ -42,15 +42,16 @@ type scope struct {
 type stream struct {
 	template *metricspb.Metric
 	bounds   []float64
+	hasSum   bool
 	scale    int32
 	sets     [][]*commonpb.KeyValue
 	counts   []uint64
 }
 
-// NewWorld invents a world.
-func NewWorld(seed uint64) *World {
-	w := &World{rnd: rand.New(rand.NewPCG(seed, 0x0717)), StartMs: 1_700_000_000_000}
-	w.ms = w.StartMs + 1
+// NewWorld invents a world of which all streams begin at startMs, in ms after
+// the epoch.
+func NewWorld(seed, startMs uint64) *World {
+	w := &World{rnd: rand.New(rand.NewPCG(seed, 0x0717)), startMs: startMs, ms: startMs}
 	for i := range 2 + w.rnd.IntN(4) {
 		w.services = append(w.services, w.service(i, seed))
 	}
@@ -149,15 +150,16 @@ func (w *World) stream() *stream {
 		s.template.Data = &metricspb.Metric_Summary{Summary: &metricspb.Summary{}}
 		s.bounds = pick(w, nil, []float64{0.5, 0.99}, []float64{0, 0.25, 1})
 	}
-	seen := make(map[string]bool)
-	for range 1 + w.rnd.IntN(4) {
+	s.hasSum = w.chance(85)
+	for i := range 1 + w.rnd.IntN(4) {
 		set := w.attributes([]string{
-			"http.request.method", "http.response.status_code", "url.path", "k", "k.a", "k_a", "region", "error", "ratio", "le", "job", "_private", "9lives", "__meta", "tags",
+			"http.request.method", "http.response.status_code", "url.path", "k", "k.a", "k_a", "region", "error", "ratio", "le", "job", "_private", "9lives", "__meta__", "tags",
 		}, 4)
-		if key := canonical(set); !seen[key] {
-			seen[key] = true
-			s.sets = append(s.sets, set)
+		if i > 0 {
+			// Whatever becomes of the others, this one keeps the sets apart.
+			set = append(set, text("set", fmt.Sprint(i)))
 		}
+		s.sets = append(s.sets, set)
 	}
 	s.counts = make([]uint64, len(s.sets))
 	return s
@@ -191,15 +193,6 @@ func (w *World) attributes(keys []string, limit int) []*commonpb.KeyValue {
 		set = append(set, kv)
 	}
 	return set
-}
-
-// canonical is equal for sets that give the same labels whatever their order.
-func canonical(set []*commonpb.KeyValue) string {
-	m := make(map[string]string)
-	for _, kv := range set {
-		m[kv.Key] = kv.Value.String()
-	}
-	return fmt.Sprint(m)
 }
 
 func text(key, value string) *commonpb.KeyValue {

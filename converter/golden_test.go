@@ -1,0 +1,295 @@
+package converter_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	colmetricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	"golang.org/x/tools/txtar"
+
+	"github.com/otlpgw/otlpgw/converter"
+	"github.com/otlpgw/otlpgw/converter/convertertest"
+	"github.com/otlpgw/otlpgw/storage"
+)
+
+var rewrite = flag.Bool("rewrite", false, "renew the expected parts of testdata/*.txtar; read the diff")
+
+// A golden file is a story in txtar form. Its comment tells the scene and the
+// rule. Its name begins with the verdict:
+//
+//	ok_       every point accepted
+//	partial_  some points rejected
+//	reject_   every point rejected, or the body refused
+//	retry_    a transaction fails, and a later request of the story delivers
+//
+// Its parts are
+//
+//	options    settings in YAML, see settings
+//	request    a request, see convertertest.Request; or
+//	metrics    the metrics of service shop, instance a1, see convertertest.Metrics
+//	commit     how the backend's commit fails: unavailable, throttled or refused
+//	series     what the backend then got, see storagetest.Text
+//	metadata   the families' metadata; not compared where the part is missing
+//	report     "points N", "rejected N", and lines of "message" and "error" with
+//	           a text that the message or the error contains
+//
+// Stories of several requests number the parts from the second on: request2,
+// series2, and so on.
+type golden struct {
+	path    string
+	archive *txtar.Archive
+	steps   []*step
+	opts    settings
+	verdict string
+}
+
+type step struct {
+	suffix  string
+	request *colmetricspb.ExportMetricsServiceRequest
+	commit  string
+	want    result
+	// hasMetadata says that metadata is compared.
+	hasMetadata bool
+	report      report
+}
+
+// report is what a report part says.
+type report struct {
+	points, rejected int
+	messages, errors []string
+}
+
+func readGolden(t testing.TB, path string) *golden {
+	t.Helper()
+	archive, err := txtar.ParseFile(path)
+	require.NoError(t, err)
+	g := &golden{path: path, archive: archive}
+	g.verdict, _, _ = strings.Cut(filepath.Base(path), "_")
+	g.opts = readSettings(t, g.part("options"))
+	for n := 1; ; n++ {
+		s := &step{}
+		if n > 1 {
+			s.suffix = fmt.Sprint(n)
+		}
+		switch {
+		case g.part("request"+s.suffix) != nil:
+			s.request, err = convertertest.Request(string(g.part("request" + s.suffix)))
+		case g.part("metrics"+s.suffix) != nil:
+			s.request, err = convertertest.Metrics(string(g.part("metrics" + s.suffix)))
+		default:
+			require.NotEmpty(t, g.steps, "%s has no request", path)
+			return g
+		}
+		require.NoError(t, err, "%s, request%s", path, s.suffix)
+		s.commit = strings.TrimSpace(string(g.part("commit" + s.suffix)))
+		s.hasMetadata = g.part("metadata"+s.suffix) != nil
+		s.want = result{series: string(g.part("series" + s.suffix)), metadata: string(g.part("metadata" + s.suffix))}
+		if !s.hasMetadata {
+			s.want.metadata = ""
+		}
+		s.report = readReport(t, string(g.part("report"+s.suffix)))
+		g.steps = append(g.steps, s)
+	}
+}
+
+// part returns the file of that name, nil if there is none.
+func (g *golden) part(name string) []byte {
+	for _, f := range g.archive.Files {
+		if f.Name == name {
+			return append([]byte{}, f.Data...)
+		}
+	}
+	return nil
+}
+
+func readReport(t testing.TB, text string) report {
+	t.Helper()
+	var r report
+	for line := range strings.Lines(text) {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		var err error
+		switch word {
+		case "points":
+			_, err = fmt.Sscan(rest, &r.points)
+		case "rejected":
+			_, err = fmt.Sscan(rest, &r.rejected)
+		case "message":
+			r.messages = append(r.messages, rest)
+		case "error":
+			r.errors = append(r.errors, rest)
+		default:
+			err = fmt.Errorf("what is %q", line)
+		}
+		require.NoError(t, err)
+	}
+	return r
+}
+
+func (r report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "points %d\nrejected %d\n", r.points, r.rejected)
+	for _, m := range r.messages {
+		fmt.Fprintf(&b, "message %s\n", m)
+	}
+	for _, e := range r.errors {
+		fmt.Fprintf(&b, "error %s\n", e)
+	}
+	return b.String()
+}
+
+// commitError is what a commit part means.
+func commitError(t testing.TB, text string) error {
+	t.Helper()
+	cause := errors.New("the far end is at lunch")
+	switch text {
+	case "":
+		return nil
+	case "unavailable":
+		return storage.Unavailable(cause, time.Second)
+	case "throttled":
+		return &storage.Error{Kind: storage.KindThrottled, RetryAfter: time.Second, Err: cause}
+	}
+	var r storage.Refusal
+	_, err := fmt.Sscanf(text, "refused %d-%d", &r.First, &r.Last)
+	require.NoError(t, err, "commit part %q", text)
+	r.Count, r.Reason = r.Last-r.First+1, "the far end does not like it"
+	return &storage.Error{Kind: storage.KindRefused, Refused: []storage.Refusal{r}, Err: cause}
+}
+
+// play runs the story with every time shiftMs later, and compares, or with
+// renew takes what comes as what is wanted.
+func (g *golden) play(t *testing.T, b *bench, e convertertest.Encoding, shift time.Duration, renew bool) {
+	t.Helper()
+	b.nowMs.Store(g.opts.NowMs + shift.Milliseconds())
+	rejected, points, failed := 0, 0, false
+	for _, s := range g.steps {
+		body, err := e.Encode(convertertest.Shift(s.request, shift))
+		require.NoError(t, err)
+		if err := commitError(t, s.commit); err != nil {
+			b.rec.FailCommit(err)
+		}
+		got, err := b.push(body, e.JSON)
+		stored := b.take(t, shift.Milliseconds())
+		if !s.hasMetadata {
+			stored.metadata = ""
+		}
+		if renew {
+			s.want = stored
+			if err == nil {
+				s.report.points, s.report.rejected = got.Points, got.Rejected
+			}
+		}
+		require.Equal(t, s.want.series, stored.series, "series%s", s.suffix)
+		require.Equal(t, s.want.metadata, stored.metadata, "metadata%s", s.suffix)
+		if err == nil {
+			require.Equal(t, s.report.points, got.Points, "points in report%s: %s", s.suffix, got.Message)
+			require.Equal(t, s.report.rejected, got.Rejected, "rejected in report%s: %s", s.suffix, got.Message)
+		}
+		s.checkWords(t, got, err)
+		rejected, points, failed = rejected+got.Rejected, points+got.Points, failed || err != nil
+	}
+	switch g.verdict {
+	case "ok":
+		require.False(t, failed)
+		require.Zero(t, rejected)
+	case "partial":
+		require.False(t, failed)
+		require.Positive(t, rejected)
+		require.Less(t, rejected, points)
+	case "reject":
+		require.True(t, failed || rejected == points && points > 0, "rejected %d of %d points", rejected, points)
+	case "retry":
+		require.True(t, failed)
+	default:
+		require.Failf(t, "file name", "%s is no verdict", g.verdict)
+	}
+}
+
+// checkWords compares the message and the error with what they must contain.
+func (s *step) checkWords(t *testing.T, got converter.Report, err error) {
+	t.Helper()
+	require.LessOrEqual(t, len(got.Message), converter.MaxMessage)
+	if len(s.report.messages) == 0 {
+		require.Empty(t, got.Message, "message in report%s", s.suffix)
+	}
+	for _, m := range s.report.messages {
+		require.Contains(t, got.Message, m, "message in report%s", s.suffix)
+	}
+	if len(s.report.errors) == 0 {
+		require.NoError(t, err, "error in report%s", s.suffix)
+	}
+	for _, e := range s.report.errors {
+		require.ErrorContains(t, err, e, "error in report%s", s.suffix)
+	}
+}
+
+// renew writes what came back into the file.
+func (g *golden) renew(t *testing.T) {
+	t.Helper()
+	set := func(name, data string) {
+		for i := range g.archive.Files {
+			if g.archive.Files[i].Name == name {
+				g.archive.Files[i].Data = []byte(data)
+				return
+			}
+		}
+		g.archive.Files = append(g.archive.Files, txtar.File{Name: name, Data: []byte(data)})
+	}
+	for _, s := range g.steps {
+		set("series"+s.suffix, s.want.series)
+		if s.hasMetadata {
+			set("metadata"+s.suffix, s.want.metadata)
+		}
+		set("report"+s.suffix, s.report.String())
+	}
+	require.NoError(t, os.WriteFile(g.path, txtar.Format(g.archive), 0o644))
+}
+
+// TestGolden plays every story with every encoding through a pipeline that has
+// seen nothing, then an hour later through the same pipeline, which then
+// answers from its cache, and through one that has just served strangers.
+func TestGolden(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*.txtar")
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			g := readGolden(t, path)
+			if *rewrite {
+				g.play(t, newBench(t, g.opts), convertertest.Encodings(1)[0], 0, true)
+				g.renew(t)
+			}
+			for _, e := range convertertest.Encodings(1) {
+				t.Run(e.Name, func(t *testing.T) {
+					b := newBench(t, g.opts)
+					for i, run := range []string{"cold", "warm", "warmer"} {
+						ok := t.Run(run, func(t *testing.T) { g.play(t, b, e, time.Duration(i)*time.Hour, false) })
+						if !ok {
+							return
+						}
+					}
+					t.Run("dirty", func(t *testing.T) { g.playDirty(t, e) })
+				})
+			}
+		})
+	}
+}
+
+// playDirty runs the story right after another sender's requests.
+func (g *golden) playDirty(t *testing.T, e convertertest.Encoding) {
+	b := newBench(t, g.opts)
+	strangers := convertertest.NewWorld(7, 1000)
+	for range 3 {
+		_, err := b.push(convertertest.Split(strangers.Request(), 7), false)
+		require.NoError(t, err)
+	}
+	b.take(t, 0)
+	g.play(t, b, e, 0, false)
+}
