@@ -197,11 +197,11 @@ func (x *exchange) push(ctx context.Context, c compression, json bool, inflated 
 // inflate unpacks x.wire into x.body and drops the former.
 func (x *exchange) inflate(c compression, inflated limit) error {
 	f := inflaters.Get()
-	r, err := f.open(c, x.wireBytes())
+	err := f.open(c, x.wireBytes())
 	var tooLong bool
 	if err == nil {
 		first := min(inflatedGuess*int64(len(x.wireBytes()))+1, inflated.bytes+1)
-		tooLong, err = x.fill(&x.body, inflateReader{r, c}, first, inflated.bytes)
+		tooLong, err = x.fill(&x.body, f, first, inflated.bytes)
 	}
 	// Straight after: an inflater that panicked must not be used again.
 	inflaters.Put(f)
@@ -224,21 +224,6 @@ func (x *exchange) wireBytes() []byte {
 		return nil
 	}
 	return x.wire.B
-}
-
-// inflateReader turns the errors of a decompressor into answers.
-type inflateReader struct {
-	r io.Reader
-	c compression
-}
-
-// Read reads unpacked bytes.
-func (r inflateReader) Read(p []byte) (int, error) {
-	n, err := r.r.Read(p)
-	if err != nil && err != io.EOF {
-		err = corrupt(r.c, err)
-	}
-	return n, err
 }
 
 // panicError is a panic of ours that was caught on the way.

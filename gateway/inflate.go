@@ -54,17 +54,19 @@ func (c compression) String() string {
 // windows in HTTP's zstd coding, and no encoder uses one by default.
 const maxZstdWindow = 8 << 20
 
-// inflater unpacks one body at a time, all of it in memory. It only lives
+// inflater unpacks one body at a time, all of it in memory. It only works
 // while a conversion slot is held, so there are never more of them at work than
-// slots.
+// slots. It is an io.Reader of what it unpacks.
 type inflater struct {
 	src  bytes.Reader
+	c    compression
+	from io.Reader // gz, zstd or src
 	gz   *gzip.Reader
 	zstd *zstd.Decoder
 }
 
 // inflaters keeps idle ones. What one of them keeps is bounded by
-// maxZstdWindow and the 64 KiB of deflate.
+// maxZstdWindow and the 32 KiB of deflate.
 var inflaters = pool.New(
 	func() *inflater { return new(inflater) },
 	func(f *inflater) bool {
@@ -79,26 +81,25 @@ var inflaters = pool.New(
 	},
 )
 
-// open returns a reader of what packed holds. It is valid until the next open.
-func (f *inflater) open(c compression, packed []byte) (io.Reader, error) {
+// open makes f the reader of what packed holds. Packed must not change until
+// the last Read.
+func (f *inflater) open(c compression, packed []byte) error {
+	f.c = c
 	f.src.Reset(packed)
 	if c != identity && len(packed) == 0 {
-		return nil, corrupt(c, io.EOF)
+		return corrupt(c, io.EOF)
 	}
 	switch c {
+	case identity:
+		f.from = &f.src
 	case gzipped:
 		if f.gz == nil {
-			gz, err := gzip.NewReader(&f.src)
-			if err != nil {
-				return nil, corrupt(c, err)
-			}
-			f.gz = gz
-			return gz, nil
+			f.gz = new(gzip.Reader)
 		}
 		if err := f.gz.Reset(&f.src); err != nil {
-			return nil, corrupt(c, err)
+			return corrupt(c, err)
 		}
-		return f.gz, nil
+		f.from = f.gz
 	case zstandard:
 		if f.zstd == nil {
 			// One goroutine, ours: a decoder that is dropped leaves nothing behind.
@@ -110,16 +111,25 @@ func (f *inflater) open(c compression, packed []byte) (io.Reader, error) {
 				zstd.WithDecodeBuffersBelow(0),
 			)
 			if err != nil {
-				return nil, fmt.Errorf("making a zstd decoder: %w", err)
+				return fmt.Errorf("making a zstd decoder: %w", err)
 			}
 			f.zstd = d
 		}
 		if err := f.zstd.Reset(&f.src); err != nil {
-			return nil, corrupt(c, err)
+			return corrupt(c, err)
 		}
-		return f.zstd, nil
+		f.from = f.zstd
 	}
-	return &f.src, nil
+	return nil
+}
+
+// Read reads unpacked bytes. Its errors, other than io.EOF, are answers.
+func (f *inflater) Read(p []byte) (int, error) {
+	n, err := f.from.Read(p)
+	if err != nil && err != io.EOF {
+		err = corrupt(f.c, err)
+	}
+	return n, err
 }
 
 // corrupt is the answer to a body that cannot be unpacked.
