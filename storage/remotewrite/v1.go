@@ -171,18 +171,22 @@ func legacyLabelByte(c byte, i int) bool {
 	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' && i > 0
 }
 
-// escapeLabelName puts an underscore for every character that is not allowed.
+// escapeLabelName puts an underscore for every character that is not allowed,
+// and "key" before what would then be a reserved name.
 func escapeLabelName(name string) string {
 	if legacyLabelName(name) {
 		return name
 	}
 	var b strings.Builder
-	for i, c := range name {
+	for i, c := range name { // by character, not by byte
 		if c < 0x80 && legacyLabelByte(byte(c), i) {
 			b.WriteByte(byte(c))
 		} else {
 			b.WriteByte('_')
 		}
 	}
-	return b.String()
+	if escaped := b.String(); !strings.HasPrefix(escaped, model.ReservedLabelPrefix) {
+		return escaped
+	}
+	return "key" + b.String()
 }

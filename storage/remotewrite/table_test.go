@@ -1,0 +1,131 @@
+package remotewrite
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/metadata"
+	"github.com/prometheus/prometheus/model/relabel"
+	promstorage "github.com/prometheus/prometheus/storage"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+)
+
+func numbered(i int) labels.Labels {
+	return labels.FromStrings("__name__", "m", "i", fmt.Sprint(i))
+}
+
+func rules(t testing.TB, text string) []*relabel.Config {
+	t.Helper()
+	var out []*relabel.Config
+	require.NoError(t, yaml.Unmarshal([]byte(text), &out))
+	for _, c := range out {
+		require.NoError(t, c.Validate(model.UTF8Validation))
+	}
+	return out
+}
+
+func TestTableRefs(t *testing.T) {
+	table := NewTable(Rule{})
+	const n = 3*chunkSize + 5
+	seen := map[promstorage.SeriesRef]bool{}
+	series := make([]*Series, n)
+	for i := range n {
+		series[i] = table.Series(0, numbered(i))
+		require.NotZero(t, series[i].Ref())
+		require.False(t, seen[series[i].Ref()])
+		seen[series[i].Ref()] = true
+	}
+	require.Equal(t, n, table.Len())
+	for i := range n {
+		require.Same(t, series[i], table.Series(series[i].Ref(), labels.EmptyLabels()), "by ref alone")
+		require.Same(t, series[i], table.Series(0, numbered(i)), "by labels")
+		require.Same(t, series[i], table.Series(1<<62, numbered(i)), "by labels, the ref not being known")
+	}
+
+	var refs []promstorage.SeriesRef
+	for _, s := range series[:2*chunkSize] {
+		refs = append(refs, s.Ref())
+	}
+	table.Forget(refs)
+	table.Forget(refs)
+	require.Equal(t, n-2*chunkSize, table.Len())
+	require.Nil(t, (*table.chunks.Load())[1], "chunks without series are let go")
+	for i := range n {
+		s := table.Series(series[i].Ref(), numbered(i))
+		if i < 2*chunkSize {
+			require.False(t, seen[s.Ref()], "a ref is not given twice")
+		} else {
+			require.Same(t, series[i], s)
+		}
+	}
+	require.Equal(t, n, table.Len())
+}
+
+func TestTableOfAnotherInstance(t *testing.T) {
+	a, b := NewTable(Rule{}), NewTable(Rule{})
+	b.salt = a.salt ^ 1<<refBits
+	ref := a.Series(0, numbered(1)).Ref()
+	b.Series(0, numbered(2))
+	require.True(t, labels.Equal(numbered(1), b.Series(ref, numbered(1)).labels))
+}
+
+func TestTableConcurrently(t *testing.T) {
+	table := NewTable(Rule{})
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 2000 {
+				s := table.Series(0, numbered(i%300))
+				if got := table.Series(s.Ref(), numbered(i%300)); !labels.Equal(got.labels, numbered(i%300)) {
+					t.Errorf("got %s for %s", got.labels, numbered(i%300))
+				}
+				if i%7 == g {
+					table.Forget([]promstorage.SeriesRef{s.Ref()})
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestRules(t *testing.T) {
+	external := labels.FromStrings("region", "eu", "job", "external")
+	table := NewTable(
+		Rule{},
+		Rule{External: external},
+		Rule{External: external, Relabel: rules(t, `
+- {source_labels: [__name__], regex: secret.*, action: drop}
+- {source_labels: [region], target_label: __tmp_zone}
+- {source_labels: [__tmp_zone], target_label: zone}
+- {regex: i, action: labeldrop}
+`)},
+		Rule{Relabel: rules(t, `[{regex: .*, action: labeldrop}]`)},
+	)
+	s := table.Series(0, labels.FromStrings("__name__", "m", "i", "1", "job", "shop"))
+	for i, want := range []string{
+		`{__name__="m", i="1", job="shop"}`,
+		`{__name__="m", i="1", job="shop", region="eu"}`,
+		`{__name__="m", job="shop", region="eu", zone="eu"}`,
+	} {
+		require.Equal(t, want, s.forms[i].Labels().String())
+	}
+	require.Nil(t, s.forms[3], "a series without labels is none")
+	secret := table.Series(0, labels.FromStrings("__name__", "secret_total"))
+	require.NotNil(t, secret.forms[1])
+	require.Nil(t, secret.forms[2])
+}
+
+func TestMetadataIsShared(t *testing.T) {
+	s := NewTable(Rule{}).Series(0, numbered(1))
+	m := metadata.Metadata{Type: model.MetricTypeCounter, Help: "Help.", Unit: "s"}
+	first := s.Metadata(m, "")
+	require.Equal(t, "m", first.Family)
+	require.Same(t, first, s.Metadata(m, "m"))
+	m.Help = "Other."
+	require.NotSame(t, first, s.Metadata(m, "m"))
+	require.Equal(t, "a_b", s.Metadata(m, "a.b").familyV1)
+}
