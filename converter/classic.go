@@ -27,6 +27,9 @@ func (c *converter) histogramPoint(t *task, b []byte) (Reason, *otlp.Error) {
 	if reason == accepted && !stale {
 		reason = checkBuckets(p)
 	}
+	if stale && p.Bounds.Len() > maxBuckets {
+		reason = ReasonLimit
+	}
 	if reason == accepted && !stale && t.metric.native && !p.HasSum {
 		reason = ReasonNoSum
 	}
@@ -63,10 +66,17 @@ func (c *converter) histogramPoint(t *task, b []byte) (Reason, *otlp.Error) {
 	return c.stageAll(t, pt, &p.Point, st, ms, first, p.Bounds)
 }
 
+// maxBuckets is the most explicit bounds of a point: ten times what anybody
+// uses. Each becomes a series.
+const maxBuckets = 4096
+
 // checkBuckets finds contradictions in a point (metrics.proto,
 // HistogramDataPoint).
 func checkBuckets(p *otlp.Histogram) Reason {
 	n := p.Bounds.Len()
+	if n > maxBuckets {
+		return ReasonLimit
+	}
 	if p.Counts.Len() == 0 && n == 0 {
 		return accepted
 	}

@@ -34,10 +34,10 @@ func (c *converter) findScope(s *series.Sender[*sender], sm *otlp.ScopeMetrics) 
 		return nil, err
 	}
 	d := series.DigestOf(c.canonical)
-	e := index.Find(raw, d, s.State.budget)
+	e := index.Find(raw, d, s.State.room())
 	if e == nil {
 		sc := c.newScope(&view, sm.SchemaURL)
-		e, _ = index.Add(raw, d, sc, scopeCost, s.State.budget)
+		e, sc.kept = index.Add(raw, d, sc, scopeCost, s.State.room())
 	}
 	e.Used = c.epoch
 	return e.Value, nil
@@ -114,8 +114,8 @@ func (c *converter) findMetric(s *sender, sc *scope, view *otlp.Metric) (*metric
 	if m.reject == accepted {
 		m.reject = max(s.reject, sc.reject)
 	}
-	e, _ := sc.metrics.Add(c.key, series.DigestOf(c.key), m, metricCost+len(m.name)+len(m.meta.Help), s.budget)
-	e.Used = c.epoch
+	e, kept := sc.metrics.Add(c.key, series.DigestOf(c.key), m, metricCost+len(m.name)+len(m.meta.Help), s.roomIf(sc.kept))
+	e.Used, m.kept = c.epoch, kept
 	return m, nil
 }
 

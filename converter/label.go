@@ -158,6 +158,15 @@ func (lb *labelBuilder) merge() {
 	lb.list = out
 }
 
+// size returns how many bytes the labels take, without metric name and le.
+func (lb *labelBuilder) size() int {
+	n := 0
+	for _, a := range lb.list {
+		n += len(a.name) + len(a.value)
+	}
+	return n
+}
+
 // build returns the merged labels under a metric name, with one more label if
 // extra is not empty. It owns its memory.
 func (lb *labelBuilder) build(name, extra, extraValue string) labels.Labels {

@@ -17,6 +17,14 @@ type shape struct {
 	list func(c *converter, t *task, s shape) []labels.Labels
 }
 
+// maxPointLabels bounds the labels of all series of one point, in bytes. Every
+// bucket repeats the point's attributes, so that a histogram of a few kilobytes
+// with one long attribute could ask for gigabytes.
+const maxPointLabels = 4 << 20
+
+// series returns how many series the shape may have, at most.
+func (s *shape) series() int { return len(s.layout)/8 + 3 }
+
 // findPoint returns the series of a point, made on first sight or when its
 // shape changed. The returned point is valid until the next call.
 func (c *converter) findPoint(t *task, p *otlp.Point, s shape) (*point, *otlp.Error) {
@@ -32,7 +40,7 @@ func (c *converter) findPoint(t *task, p *otlp.Point, s shape) (*point, *otlp.Er
 			return nil, err
 		}
 		d := series.DigestOf(c.canonical)
-		if e = index.Find(p.Attributes, d, t.sender.State.budget); e == nil {
+		if e = index.Find(p.Attributes, d, t.room()); e == nil {
 			return c.newPoint(t, p, s, d)
 		}
 	}
@@ -50,7 +58,7 @@ func (c *converter) newPoint(t *task, p *otlp.Point, s shape, d series.Digest) (
 		return &pt, err
 	}
 	st := t.sender.State
-	e, kept := t.metric.points.Add(p.Attributes, d, pt, pt.size(), st.budget)
+	e, kept := t.metric.points.Add(p.Attributes, d, pt, pt.size(), t.room())
 	if !kept {
 		c.forget(st, pt.records)
 	}
@@ -83,12 +91,16 @@ func (c *converter) makePoint(t *task, p *otlp.Point, s shape) (pt point, kept b
 		pt.reject = ReasonLabel
 		return pt, true, nil
 	}
+	if c.labels.size()*s.series() > maxPointLabels {
+		pt.reject = ReasonLimit
+		return pt, true, nil
+	}
 	sets := s.list(c, t, s)
 	pt.records = make([]*series.Record, len(sets))
 	st := t.sender.State
 	held := pt.records[:0]
 	for i, ls := range sets {
-		r, ok := st.tenant.Records.Hold(ls, t.sender.Target, st.budget)
+		r, ok := st.tenant.Records.Hold(ls, t.sender.Target, t.room())
 		if ok {
 			held = append(held, r)
 		} else {

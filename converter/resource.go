@@ -50,7 +50,7 @@ func (c *converter) newSender(raw []byte) (*series.Sender[*sender], *otlp.Error)
 	}
 	meaning := series.DigestOf(c.canonical)
 
-	st := &sender{tenant: c.tenant, budget: c.opts.budget}
+	st := &sender{tenant: c.tenant, budget: c.opts.budget, kept: true}
 	st.job, st.instance = c.identity()
 	if !utf8.ValidString(st.job) || !utf8.ValidString(st.instance) {
 		st.reject = ReasonLabel
@@ -62,7 +62,11 @@ func (c *converter) newSender(raw []byte) (*series.Sender[*sender], *otlp.Error)
 	identity := series.DigestOf(c.canonical)
 	hash := targetHash(c.tenant.Name, st.job, st.instance)
 	size := senderCost + len(st.job) + len(st.instance) + int(st.info.ByteSize())
-	return c.tenant.Add(raw, meaning, identity, hash, c.epoch, size, func(*series.Target) *sender { return st }), nil
+	s, kept := c.tenant.Add(raw, meaning, identity, hash, c.epoch, size, st)
+	if !kept {
+		st.kept = false // Nobody else has seen it.
+	}
+	return s, nil
 }
 
 // identity returns job and instance of the attributes in c.sorting.

@@ -35,6 +35,9 @@ func (c *converter) summaryPoint(t *task, b []byte) (Reason, *otlp.Error) {
 		if err != nil {
 			return accepted, err
 		}
+		if len(c.key) >= 8*maxBuckets && reason == accepted {
+			reason = ReasonLimit
+		}
 		if !(q >= 0 && q <= 1) && reason == accepted && !stale {
 			reason = ReasonBuckets
 		}

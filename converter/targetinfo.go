@@ -22,7 +22,7 @@ func (c *converter) targetInfo(s *series.Sender[*sender], newestMs int64) {
 	c.hold(s.Target)
 	records := st.infoRecord
 	if len(records) == 0 {
-		r, kept := st.tenant.Records.Hold(st.info, s.Target, st.budget)
+		r, kept := st.tenant.Records.Hold(st.info, s.Target, st.room())
 		if !kept {
 			r = c.looseRecord(r)
 		}

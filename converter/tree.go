@@ -17,6 +17,9 @@ import (
 type sender struct {
 	tenant *series.Tenant[*sender]
 	budget *series.Budget
+	// kept is false for a sender that the cache has no room for, and once it
+	// was evicted: nothing below it is accounted any more.
+	kept bool
 
 	job, instance string
 	promoted      []attribute
@@ -32,6 +35,7 @@ type sender struct {
 
 // scope is what is known about one instrumentation scope of a sender.
 type scope struct {
+	kept    bool
 	labels  []attribute
 	reject  Reason
 	metrics series.Index[*metric]
@@ -41,6 +45,7 @@ type scope struct {
 // share.
 type metric struct {
 	family
+	kept   bool
 	typ    otlp.Type
 	native bool // explicit buckets become a native histogram
 	start  bool // points carry a start timestamp
@@ -76,6 +81,26 @@ const (
 // size returns what the point costs beyond its records.
 func (p *point) size() int { return pointCost + 8*len(p.records) + len(p.layout) }
 
+// noRoom is the budget of what hangs below something that is not kept: it
+// serves one request and is accounted nowhere.
+var noRoom series.Budget
+
+// room returns the budget for the scopes of a sender.
+func (s *sender) room() *series.Budget { return s.roomIf(true) }
+
+// roomIf returns the sender's budget for children of nodes that are kept.
+func (s *sender) roomIf(kept bool) *series.Budget {
+	if s.kept && kept {
+		return s.budget
+	}
+	return &noRoom
+}
+
+// room returns the budget for the points of a metric.
+func (t *task) room() *series.Budget {
+	return t.sender.State.roomIf(t.scope.kept && t.metric.kept)
+}
+
 // Sweep implements [series.State].
 func (s *sender) Sweep(before uint32, everything bool, refs []promstorage.SeriesRef) []promstorage.SeriesRef {
 	s.scopes.Sweep(s.budget, func(sc *series.Entry[*scope]) bool {
@@ -92,6 +117,7 @@ func (s *sender) Sweep(before uint32, everything bool, refs []promstorage.Series
 		return everything || sc.Used < before && sc.Value.metrics.Len() == 0
 	})
 	if everything {
+		s.kept = false
 		refs = s.release(s.infoRecord, refs)
 		s.infoRecord = nil
 	}

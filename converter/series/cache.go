@@ -186,17 +186,17 @@ const (
 )
 
 // Add returns the sender with the given meaning and makes it when it is new.
-// Raw becomes one of its spellings when there is room. Make gets the sender's
-// target, which belongs to all senders with the same identity. A sender for
-// which there is no room serves the caller's request alone.
-func (t *Tenant[S]) Add(raw []byte, meaning, identity Digest, hash uint64, epoch uint32, size int, make func(*Target) S) *Sender[S] {
+// Raw becomes one of its spellings when there is room. Its target belongs to
+// all senders with the same identity. State, which takes size bytes, is what a
+// new sender gets. One for which there is no room serves the caller's request
+// alone: kept is false.
+func (t *Tenant[S]) Add(raw []byte, meaning, identity Digest, hash uint64, epoch uint32, size int, state S) (s *Sender[S], kept bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.canon[meaning]
-	if s != nil {
+	if s := t.canon[meaning]; s != nil {
 		s.touch(epoch)
 		t.alias(raw, s)
-		return s
+		return s, true
 	}
 	b := &t.cache.Budget
 	target := t.targets[identity]
@@ -206,14 +206,15 @@ func (t *Tenant[S]) Add(raw []byte, meaning, identity Digest, hash uint64, epoch
 			t.targets[identity] = target
 		}
 	}
-	s = &Sender[S]{Target: target, State: make(target), digest: meaning}
+	s = &Sender[S]{Target: target, State: state, digest: meaning}
 	s.used.Store(epoch)
 	if cost := senderCost + size; b.reserve(cost, 0) {
 		s.cost = cost
 		t.canon[meaning] = s
 		t.alias(raw, s)
+		kept = true
 	}
-	return s
+	return s, kept
 }
 
 // alias remembers a spelling; the caller holds t.mu.

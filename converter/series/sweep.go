@@ -34,16 +34,20 @@ func (c *Cache[S]) Run(ctx context.Context) {
 }
 
 // Sweep drops what was idle for the idle timeout. When something found no room
-// since the last sweep it also takes back the senders that were seen in one
-// request only, and then those that were not used since the last sweep: a
-// spray of random resources cannot push the real ones out. It holds one
-// target's lock at a time.
+// since the last sweep, a quarter of it is enough, and two kinds of senders go
+// beside: those that were seen in one request only, and those that were silent
+// since the last such sweep. So a spray of random resources cannot push the
+// real ones out. One target is locked at a time.
 func (c *Cache[S]) Sweep() {
 	full := c.Budget.refused.Swap(false)
 	epoch := c.Epoch()
+	idle := c.idle
+	if full {
+		idle /= 4
+	}
 	before := uint32(0)
-	if epoch > c.idle {
-		before = epoch - c.idle
+	if epoch > idle {
+		before = epoch - idle
 	}
 	c.mu.RLock()
 	tenants := make([]*Tenant[S], 0, len(c.tenants))
