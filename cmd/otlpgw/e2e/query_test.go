@@ -133,7 +133,7 @@ func (s engineStore) exemplars(t *testing.T, q string) []string {
 	var out []string
 	for _, r := range res {
 		for _, e := range r.Exemplars {
-			out = append(out, fmt.Sprintf("%s %s %s", r.SeriesLabels.Get(labels.MetricName), e.Labels, number(e.Value)))
+			out = append(out, fmt.Sprintf("%s %s %s", r.SeriesLabels.Get(model.MetricNameLabel), e.Labels, number(e.Value)))
 		}
 	}
 	slices.Sort(out)
@@ -142,9 +142,9 @@ func (s engineStore) exemplars(t *testing.T, q string) []string {
 
 func line(ls labels.Labels, value string) string {
 	var b strings.Builder
-	b.WriteString(ls.Get(labels.MetricName))
+	b.WriteString(ls.Get(model.MetricNameLabel))
 	ls.Range(func(l labels.Label) {
-		if l.Name != labels.MetricName {
+		if l.Name != model.MetricNameLabel {
 			fmt.Fprintf(&b, " %s=%q", l.Name, l.Value)
 		}
 	})
