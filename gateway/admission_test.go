@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -352,8 +351,8 @@ func TestManyRequestsLeaveNothingBehind(t *testing.T) {
 	wg.Wait()
 	require.NoError(t, g.Drain(context.Background()))
 	require.Zero(t, g.gate.used.Load())
-	require.Zero(t, len(g.slots.free))
+	require.Empty(t, g.slots.free)
 	require.Zero(t, g.value("otlpgw_gateway_in_flight_requests"))
 	require.NotZero(t, g.value("otlpgw_gateway_panics_total"))
-	require.True(t, strings.Contains(g.log.String(), "panic"))
+	require.Contains(t, g.log.String(), "panic")
 }

@@ -57,7 +57,7 @@ type exchange struct {
 	size int
 	// out holds an answer that is not a constant.
 	out []byte
-	// The frame header and the start of an OTLP/gRPC message.
+	// header is where the frame header of a gRPC message is read to.
 	header [5]byte
 }
 
@@ -115,13 +115,13 @@ func (x *exchange) refund(weight int64) {
 }
 
 // grow returns a buffer with the bytes of b and about twice its room, though
-// not for more than max bytes and one, the one by which excess is seen; without
+// not for more than most bytes and one, the one by which excess is seen; without
 // b, one for first bytes. The room is paid for first.
-func (x *exchange) grow(b *pool.Buffer, first, max int64) (*pool.Buffer, error) {
+func (x *exchange) grow(b *pool.Buffer, first, most int64) (*pool.Buffer, error) {
 	room, want := int64(0), first
 	if b != nil {
 		room = int64(cap(b.B))
-		want = min(2*room, max+1)
+		want = min(2*room, most+1)
 	}
 	if err := x.pay(want - room); err != nil {
 		return b, err
@@ -141,20 +141,20 @@ func (x *exchange) grow(b *pool.Buffer, first, max int64) (*pool.Buffer, error) 
 	return bigger, nil
 }
 
-// fill reads all of r into *b, at most about max bytes, and reports whether r
-// held more than max. The first buffer has room for first bytes. Errors are the
-// reader's, or the gate's.
-func (x *exchange) fill(b **pool.Buffer, r io.Reader, first, max int64) (tooLong bool, err error) {
+// fill reads all of r into *b and reports whether r held more than most bytes;
+// it stops soon after. The first buffer has room for first bytes. Errors are
+// the reader's, or the gate's.
+func (x *exchange) fill(b **pool.Buffer, r io.Reader, first, most int64) (tooLong bool, err error) {
 	for {
 		if *b == nil || len((*b).B) == cap((*b).B) {
-			if *b, err = x.grow(*b, first, max); err != nil {
+			if *b, err = x.grow(*b, first, most); err != nil {
 				return false, err
 			}
 		}
 		buf := (*b).B
 		n, err := r.Read(buf[len(buf):cap(buf)])
 		(*b).B = buf[:len(buf)+n]
-		if int64(len((*b).B)) > max {
+		if int64(len((*b).B)) > most {
 			return true, nil
 		}
 		if err == io.EOF {

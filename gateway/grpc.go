@@ -128,11 +128,11 @@ func (g *Gateway) export(ctx context.Context) (reply *rawReply, err error) {
 			reply, err = nil, g.refuseGRPC(g.caught("grpc", v))
 		}
 	}()
-	max := limit{g.o.GRPCMaxRequestSize, "grpc.max-request-size"}
-	c, err := x.receiveGRPC(ctx, max)
+	bound := limit{g.o.GRPCMaxRequestSize, "grpc.max-request-size"}
+	c, err := x.receiveGRPC(ctx, bound)
 	var report converter.Report
 	if err == nil {
-		report, err = x.push(ctx, c, false, max)
+		report, err = x.push(ctx, c, false, bound)
 	}
 	size := x.size
 	x.done()

@@ -35,7 +35,7 @@ const maxPiece = 1 << 20
 // receiveGRPC reads the one message of a unary call into x.wire and returns how
 // it is compressed. The frame is that of gRPC over HTTP/2,
 // "Length-Prefixed-Message": a flag, four bytes of length, the message.
-func (x *exchange) receiveGRPC(ctx context.Context, max limit) (compression, error) {
+func (x *exchange) receiveGRPC(ctx context.Context, bound limit) (compression, error) {
 	s, ok := grpc.ServerTransportStreamFromContext(ctx).(messageStream)
 	if !ok {
 		return identity, fmt.Errorf("the transport stream %T cannot be read", grpc.ServerTransportStreamFromContext(ctx))
@@ -53,8 +53,8 @@ func (x *exchange) receiveGRPC(ctx context.Context, max limit) (compression, err
 		return identity, &failure{outcomeBadData, fmt.Sprintf("message is compressed, and grpc-encoding is %q", s.RecvCompress())}
 	}
 	length := int64(binary.BigEndian.Uint32(x.header[1:]))
-	if length > max.bytes {
-		return identity, max.exceeded(length, "")
+	if length > bound.bytes {
+		return identity, bound.exceeded(length, "")
 	}
 	if err := x.receivePieces(s, length); err != nil {
 		return identity, err

@@ -170,23 +170,23 @@ func (g *Gateway) exportHTTP(w http.ResponseWriter, r *http.Request, enc format,
 // exportBody receives the body of r and pushes it.
 func (x *exchange) exportBody(r *http.Request, enc format, c compression) (report converter.Report, err error) {
 	o := &x.g.o
-	max := limit{o.HTTPMaxRequestSize, "http.max-request-size"}
-	inflated := max
+	wire := limit{o.HTTPMaxRequestSize, "http.max-request-size"}
+	inflated := wire
 	if enc == jsonFormat {
 		inflated = limit{o.MaxJSONSize, "http.max-json-size"}
 		if c == identity {
-			max = inflated
+			wire = inflated
 		}
 	}
-	if r.ContentLength > max.bytes {
-		return report, max.exceeded(r.ContentLength, "")
+	if r.ContentLength > wire.bytes {
+		return report, wire.exceeded(r.ContentLength, "")
 	}
 	if r.ContentLength != 0 {
 		first := int64(unknownLength)
 		if r.ContentLength > 0 {
 			first = r.ContentLength + 1
 		}
-		tooLong, err := x.fill(&x.wire, r.Body, min(first, firstBuffer, max.bytes+1), max.bytes)
+		tooLong, err := x.fill(&x.wire, r.Body, min(first, firstBuffer, wire.bytes+1), wire.bytes)
 		if err != nil {
 			if errors.Is(err, os.ErrDeadlineExceeded) {
 				// Waited for long enough; discard must not begin again.
@@ -195,7 +195,7 @@ func (x *exchange) exportBody(r *http.Request, enc format, c compression) (repor
 			return report, bodyError(err, o.RequestTimeout)
 		}
 		if tooLong {
-			return report, max.exceeded(0, "")
+			return report, wire.exceeded(0, "")
 		}
 	}
 	return x.push(r.Context(), c, enc == jsonFormat, inflated)

@@ -1,9 +1,8 @@
 package gateway
 
 import (
-	"strconv"
-
 	"encoding/json"
+	"strconv"
 
 	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/encoding/protojson"

@@ -110,12 +110,12 @@ func answerFor(err error) answer {
 
 // status returns the google.rpc.Status of the answer. Over HTTP the codes are
 // the ones of gRPC, too, except that a wrong path is NOT_FOUND there.
-// Each text has at most max bytes.
-func (a *answer) status(max int) *statuspb.Status {
-	st := &statuspb.Status{Code: int32(a.grpc), Message: shortenTo(a.msg, max)}
+// Each text has at most that many bytes.
+func (a *answer) status(most int) *statuspb.Status {
+	st := &statuspb.Status{Code: int32(a.grpc), Message: shortenTo(a.msg, most)}
 	if a.field != "" || a.why != "" {
 		st.Details = appendDetail(st.Details, &errdetails.BadRequest{
-			FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: shortenTo(a.field, max), Description: shortenTo(a.why, max)}},
+			FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: shortenTo(a.field, most), Description: shortenTo(a.why, most)}},
 		})
 	}
 	if a.retry {
@@ -160,11 +160,11 @@ func retrySeconds(d time.Duration) int64 {
 // 4 MiB, and protobuf strings are UTF-8.
 func shorten(s string) string { return shortenTo(s, converter.MaxMessage) }
 
-// shortenTo cuts s to max bytes of valid UTF-8.
-func shortenTo(s string, max int) string {
-	if len(s) > max {
+// shortenTo cuts s to most bytes of valid UTF-8.
+func shortenTo(s string, most int) string {
+	if len(s) > most {
 		const dots = "..."
-		n := max - len(dots)
+		n := most - len(dots)
 		for n > 0 && !utf8.RuneStart(s[n]) {
 			n--
 		}
