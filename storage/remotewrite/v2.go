@@ -10,6 +10,17 @@ type Encoder struct {
 	refs     []uint32
 	series   []byte
 	families map[string]struct{}
+
+	// What the last series and the last exemplar had as their nth label. The
+	// neighbours of a message differ in one or two, so that most symbols cost a
+	// comparison instead of a look-up.
+	lastSeries, lastExemplar []symbolPair
+}
+
+// symbolPair is a label and its refs.
+type symbolPair struct {
+	name, value       string
+	nameRef, valueRef uint32
 }
 
 const (
@@ -62,7 +73,7 @@ func sameSeriesV2(a, b *Row) bool {
 func (e *Encoder) appendSeriesV2(rows []Row) {
 	first := &rows[0]
 	dst, series := open(e.series, 5)
-	dst = appendRefs(dst, 1, e.labelRefs(first.Form.labels))
+	dst = appendRefs(dst, 1, e.labelRefs(&e.lastSeries, first.Form.labels))
 	for i := range rows {
 		var start int
 		if r := &rows[i]; r.isHistogram() {
@@ -83,7 +94,7 @@ func (e *Encoder) appendSeriesV2(rows []Row) {
 			ex := &rows[i].Exemplars[j]
 			var start int
 			dst, start = open(dst, 4)
-			dst = appendRefs(dst, 1, e.labelRefs(ex.Labels))
+			dst = appendRefs(dst, 1, e.labelRefs(&e.lastExemplar, ex.Labels))
 			dst = appendDouble(dst, 2, ex.Value)
 			dst = appendInt(dst, 3, exemplarTime(ex.HasTs, ex.Ts, rows[i].T))
 			dst = shut(dst, start)
@@ -111,10 +122,22 @@ func exemplarTime(has bool, ts, sample int64) int64 {
 }
 
 // labelRefs returns the refs of ls, valid until the next call.
-func (e *Encoder) labelRefs(ls labels.Labels) []uint32 {
+func (e *Encoder) labelRefs(last *[]symbolPair, ls labels.Labels) []uint32 {
 	e.refs = e.refs[:0]
+	i := 0
 	ls.Range(func(l labels.Label) {
-		e.refs = append(e.refs, e.symbol(l.Name), e.symbol(l.Value))
+		if i == len(*last) {
+			*last = append(*last, symbolPair{}) // the empty string has ref 0
+		}
+		p := &(*last)[i]
+		if p.name != l.Name {
+			p.name, p.nameRef = l.Name, e.symbol(l.Name)
+		}
+		if p.value != l.Value {
+			p.value, p.valueRef = l.Value, e.symbol(l.Value)
+		}
+		e.refs = append(e.refs, p.nameRef, p.valueRef)
+		i++
 	})
 	return e.refs
 }
@@ -137,6 +160,9 @@ func (e *Encoder) reset() {
 	clear(e.list)
 	e.list = e.list[:0]
 	clear(e.families)
+	clear(e.lastSeries)
+	clear(e.lastExemplar)
+	e.lastSeries, e.lastExemplar = e.lastSeries[:0], e.lastExemplar[:0]
 	if cap(e.series) > maxKeptScratch {
 		e.series = nil
 	}
