@@ -217,6 +217,9 @@ func (a *appender) Commit() error {
 		a.settle()
 		return storage.Unavailable(fmt.Errorf("commit to the local store in %s: %w", a.b.opts.Dir, err), 0)
 	}
+	if !a.st.served.Load() {
+		a.st.served.Store(true)
+	}
 	a.b.meta.set(a.meta)
 	a.settle()
 	return nil

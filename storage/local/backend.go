@@ -32,6 +32,7 @@ type Backend struct {
 	mu      sync.Mutex
 	store   *store // Nil between two openings.
 	opening uint64
+	backoff time.Duration // Before the next opening.
 	broken  error
 	closed  bool
 
@@ -65,7 +66,7 @@ func Open(o Options) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the local store in %s: %w", o.Dir, err)
 	}
-	b.store = st
+	b.store, b.backoff = st, o.backoff
 	b.metrics = newMetrics(o.Registerer)
 	b.metrics.available.Set(1)
 	b.meta = openCatalog(o, b.logger, b.metrics)

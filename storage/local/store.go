@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	promstorage "github.com/prometheus/prometheus/storage"
@@ -18,6 +19,9 @@ type store struct {
 	reg *registry
 	// mark is added to the inner refs of this opening.
 	mark promstorage.SeriesRef
+
+	// served is set by the first commit that succeeds.
+	served atomic.Bool
 
 	// Guarded by Backend.mu.
 	users   int
@@ -90,6 +94,9 @@ func (b *Backend) fail(st *store, err error) {
 	}
 	b.setBroken(err)
 	b.retire()
+	if st.served.Load() {
+		b.backoff = b.opts.backoff
+	}
 	b.logger.Error("Write failed; no samples are taken until the store is open again", "dir", b.opts.Dir, "err", err)
 	ctx, cancel := context.WithCancel(context.Background())
 	stop := b.stop
@@ -111,7 +118,8 @@ func (b *Backend) setBroken(err error) {
 }
 
 // reopen closes st once nobody uses it, and opens the store again when the
-// disk takes data.
+// disk takes data. The TSDB leaves an open file and a goroutine behind when it
+// cannot write the end of its log; the growing wait bounds how many.
 func (b *Backend) reopen(ctx context.Context, st *store) {
 	st.wait(ctx) // Close waits for nobody any more either.
 	if err := st.close(); err != nil {
@@ -120,14 +128,14 @@ func (b *Backend) reopen(ctx context.Context, st *store) {
 	b.mu.Lock()
 	b.store = nil
 	b.opening++
-	opening := b.opening
+	opening, wait := b.opening, b.backoff
 	b.mu.Unlock()
 	if opening >= maxOpenings {
 		b.logger.Error("The local store failed too often; restart the process")
 		return
 	}
 
-	for wait := b.opts.backoff; ; wait = min(2*wait, maxBackoff) {
+	for ; ; wait = min(2*wait, maxBackoff) {
 		select {
 		case <-ctx.Done():
 			return
@@ -147,6 +155,7 @@ func (b *Backend) reopen(ctx context.Context, st *store) {
 			return
 		}
 		b.store = next
+		b.backoff = min(2*wait, maxBackoff)
 		b.metrics.reopenings.Inc()
 		b.setBroken(nil)
 		b.mu.Unlock()
