@@ -21,6 +21,11 @@ func openTo(t *testing.T, far *storagetest.FarEnd, change ...func(*Options)) *Ba
 	for _, c := range change {
 		c(&o)
 	}
+	return open(t, o)
+}
+
+func open(t *testing.T, o Options) *Backend {
+	t.Helper()
 	b, err := New(o)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
