@@ -1,0 +1,191 @@
+package direct
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	promstorage "github.com/prometheus/prometheus/storage"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otlpgw/otlpgw/storage"
+	"github.com/otlpgw/otlpgw/storage/storagetest"
+)
+
+// tx is a transaction of the tests: appends by target and time.
+type tx struct {
+	promstorage.AppenderV2
+	t *testing.T
+}
+
+func begin(t *testing.T, b *Backend) tx { return tx{b.AppenderV2(context.Background()), t} }
+
+func (x tx) add(target uint64, at int64) {
+	x.AppenderV2.(storage.TargetAppender).Target(target)
+	if _, err := x.Append(0, seriesOf(target), 0, at, float64(at), nil, nil, promstorage.AppendV2Options{}); err != nil {
+		x.t.Error(err)
+	}
+}
+
+func (x tx) commit() <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- x.Commit() }()
+	return done
+}
+
+func seriesOf(target uint64) labels.Labels {
+	return labels.FromStrings("__name__", "m", "job", fmt.Sprint(target))
+}
+
+func times(far *storagetest.FarEnd, target uint64) (at []int64) {
+	for _, s := range far.Stored() {
+		if labels.Equal(s.Labels, seriesOf(target)) {
+			at = append(at, s.T)
+		}
+	}
+	return at
+}
+
+// Two transactions that meet in two shards in opposite order both finish.
+func TestCrossedPlaces(t *testing.T) {
+	far := storagetest.NewFarEnd(t)
+	b := openTo(t, far)
+	one, two := begin(t, b), begin(t, b)
+	one.add(0, 1)
+	two.add(1, 1)
+	one.add(1, 2)
+	two.add(0, 2)
+	first := one.commit()
+	require.NoError(t, <-two.commit())
+	require.NoError(t, <-first)
+	require.Equal(t, []int64{1, 2}, times(far, 0))
+	require.Equal(t, []int64{1, 2}, times(far, 1))
+}
+
+func TestARolledBackPlaceVanishes(t *testing.T) {
+	far := storagetest.NewFarEnd(t)
+	b := openTo(t, far)
+	one, two, three := begin(t, b), begin(t, b), begin(t, b)
+	one.add(0, 1)
+	two.add(0, 2)
+	three.add(0, 3)
+	second, third := two.commit(), three.commit()
+	require.Empty(t, far.Requests(), "the first place is not settled")
+	require.NoError(t, one.Rollback())
+	require.NoError(t, <-second)
+	require.NoError(t, <-third)
+	require.Equal(t, []int64{2, 3}, times(far, 0))
+
+	// A target without samples holds nobody up once its transaction is settled.
+	one, two = begin(t, b), begin(t, b)
+	one.AppenderV2.(storage.TargetAppender).Target(0)
+	two.add(0, 4)
+	second = two.commit()
+	require.NoError(t, one.Commit())
+	require.NoError(t, <-second)
+}
+
+// T32 g, by the far end's own check, and order within each series, when many
+// transactions take places under a target's lock and commit in any order.
+func TestOrderUnderLoad(t *testing.T) {
+	const targets, writers, rounds = 10, 8, 40
+	far := storagetest.NewFarEnd(t)
+	b := openTo(t, far)
+	var (
+		locks [targets]sync.Mutex
+		clock [targets]int64
+		wg    sync.WaitGroup
+	)
+	for w := range writers {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(w), 7))
+			for range rounds {
+				x := begin(t, b)
+				for range 1 + r.IntN(4) {
+					n := r.IntN(targets)
+					locks[n].Lock()
+					clock[n]++
+					x.add(uint64(n), clock[n])
+					locks[n].Unlock()
+				}
+				if r.IntN(5) == 0 {
+					if err := x.Rollback(); err != nil {
+						t.Error(err)
+					}
+				} else if err := x.Commit(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	sent := 0
+	for n := range uint64(targets) {
+		at := times(far, n)
+		require.IsIncreasing(t, at)
+		sent += len(at)
+	}
+	require.NotZero(t, sent)
+	require.Zero(t, b.pending.Load())
+	require.Zero(t, b.inLine.Load())
+}
+
+func TestAClientThatLeavesCancelsNothing(t *testing.T) {
+	far := storagetest.NewFarEnd(t)
+	b := openTo(t, far)
+	hold := make(chan struct{})
+	far.Next(storagetest.Answer{Hold: hold})
+	ctx, cancel := context.WithCancel(context.Background())
+	x := tx{b.AppenderV2(ctx), t}
+	x.add(0, 1)
+	done := x.commit()
+	<-far.Arrived
+	cancel()
+	close(hold)
+	require.NoError(t, <-done)
+	require.Equal(t, []int64{1}, times(far, 0))
+}
+
+func TestDeadlines(t *testing.T) {
+	for name, change := range map[string]func(*Options) context.Context{
+		"the gateway's": func(o *Options) context.Context {
+			o.AckTimeout = 20 * time.Millisecond
+			return t.Context()
+		},
+		"the client's": func(*Options) context.Context {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			t.Cleanup(cancel)
+			return ctx
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			far := storagetest.NewFarEnd(t)
+			far.Next(storagetest.Answer{Hold: make(chan struct{})})
+			var ctx context.Context
+			b := openTo(t, far, func(o *Options) { ctx = change(o) })
+			x := tx{b.AppenderV2(ctx), t}
+			x.add(0, 1)
+			var e *storage.Error
+			require.ErrorAs(t, x.Commit(), &e)
+			require.Equal(t, storage.KindUnavailable, e.Kind)
+			require.Empty(t, far.Stored())
+		})
+	}
+}
+
+func TestADeadlineBehindAnUnsettledTransaction(t *testing.T) {
+	far := storagetest.NewFarEnd(t)
+	b := openTo(t, far, func(o *Options) { o.AckTimeout = 20 * time.Millisecond })
+	one, two := begin(t, b), begin(t, b)
+	one.add(0, 1)
+	two.add(0, 2)
+	var e *storage.Error
+	require.ErrorAs(t, two.Commit(), &e)
+	require.Equal(t, storage.KindUnavailable, e.Kind)
+	require.NoError(t, one.Commit())
+	require.Equal(t, []int64{1}, times(far, 0), "what was told to be retried is not sent")
+}
