@@ -48,10 +48,13 @@ func (x *Records) Hold(ls labels.Labels, owner *Target, b *Budget) (r *Record, k
 }
 
 func (s *recordShard) find(hash uint64, ls labels.Labels) *Record {
-	r := s.byHash[hash]
-	if r == nil || labels.Equal(r.Labels, ls) {
+	if r := s.byHash[hash]; r != nil && labels.Equal(r.Labels, ls) {
 		return r
 	}
+	if len(s.clash) == 0 {
+		return nil
+	}
+	// Also when byHash has none: the one that took the hash first may be gone.
 	return s.clash[string(ls.Bytes(nil))]
 }
 
