@@ -17,7 +17,7 @@ import (
 type appender struct {
 	b        *Backend
 	ctx      context.Context
-	parts    []*part // one per shard it came to
+	parts    []*part // in the order of their places
 	current  *part
 	targeted bool
 	appends  int
@@ -69,15 +69,20 @@ func (a *appender) Append(ref promstorage.SeriesRef, ls labels.Labels, st, t int
 	return series.Ref(), nil
 }
 
-// part returns the transaction's part in shard, whose places it takes if it
-// has none there. It returns nil once the backend is closed.
+// part returns the transaction's part in shard, and takes places for a new one
+// if it has none there, or if others came behind it since: what they hold of
+// the target is older than what the caller is about to append. It returns nil
+// once the backend is closed.
 func (a *appender) part(shard int) *part {
-	for _, p := range a.parts {
-		if p.shard == shard {
-			return p
+	b := a.b
+	for i := len(a.parts) - 1; i >= 0; i-- {
+		if p := a.parts[i]; p.shard == shard {
+			if b.isLast(p) {
+				return p
+			}
+			break
 		}
 	}
-	b := a.b
 	b.openMu.RLock()
 	defer b.openMu.RUnlock()
 	if b.closed.Load() {
@@ -94,6 +99,16 @@ func (a *appender) part(shard int) *part {
 	}
 	a.parts = append(a.parts, p)
 	return p
+}
+
+// isLast reports whether nobody has a place behind the part's.
+func (b *Backend) isLast(p *part) bool {
+	for i := range p.places {
+		if !b.lines[i][p.shard].isLast(&p.places[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // left is called when a place of the part is out of its line.

@@ -58,6 +58,7 @@ func New(o Options) (*Backend, error) {
 	group, err := remotewrite.New(remotewrite.Options{
 		Destinations:   o.Destinations,
 		ExternalLabels: o.ExternalLabels,
+		MaxSeries:      o.MaxSeries,
 		Version:        o.Version,
 		Logger:         o.Logger,
 		Registerer:     o.Registerer,

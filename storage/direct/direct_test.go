@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/prometheus/common/promslog"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -17,7 +18,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // openTo returns a backend that sends to far. The test closes it.
 func openTo(t *testing.T, far *storagetest.FarEnd, change ...func(*Options)) *Backend {
 	t.Helper()
-	o := Options{Destinations: []remotewrite.DestinationOptions{remotewrite.DefaultDestinationOptions(far.URL())}, Shards: 4}
+	o := Options{
+		Destinations: []remotewrite.DestinationOptions{remotewrite.DefaultDestinationOptions(far.URL())},
+		Shards:       4,
+		Logger:       promslog.NewNopLogger(),
+	}
 	for _, c := range change {
 		c(&o)
 	}

@@ -47,6 +47,13 @@ func (l *line) take(p *place) {
 	l.tail = p
 }
 
+// isLast reports whether nobody has a place behind p.
+func (l *line) isLast(p *place) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.tail == p
+}
+
 // seal says that the part of p is complete.
 func (l *line) seal(p *place) {
 	l.destination.AddPending(p.part.used)

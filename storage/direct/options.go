@@ -35,6 +35,9 @@ type Options struct {
 	// commit has returned, overriding the default of 256 MiB. Beyond it appends
 	// fail as unavailable.
 	MaxPendingBytes int64
+	// MaxSeries is about how many series are held between requests, overriding
+	// the default of 4 Mi. More are sent, at the price of a look-up by labels.
+	MaxSeries int
 	// Version is the version of the program, for the User-Agent header.
 	Version string
 	// Logger, by default slog's.

@@ -66,6 +66,25 @@ func TestCrossedPlaces(t *testing.T) {
 	require.Equal(t, []int64{1, 2}, times(far, 1))
 }
 
+// A transaction that comes back to a shard does not use its old place when
+// others, with older samples, came behind it.
+func TestComingBackTakesANewPlace(t *testing.T) {
+	far := storagetest.NewFarEnd(t)
+	b := openTo(t, far)
+	one, two := begin(t, b), begin(t, b)
+	one.add(0, 1)
+	two.add(4, 2) // the same shard of 4
+	two.add(0, 3)
+	one.add(4, 4)
+	one.add(0, 5)
+	first := one.commit()
+	require.NoError(t, <-two.commit())
+	require.NoError(t, <-first)
+	require.Equal(t, []int64{1, 3, 5}, times(far, 0))
+	require.Equal(t, []int64{2, 4}, times(far, 4))
+	require.Len(t, far.Requests(), 3)
+}
+
 func TestARolledBackPlaceVanishes(t *testing.T) {
 	far := storagetest.NewFarEnd(t)
 	b := openTo(t, far)

@@ -42,7 +42,7 @@ func TestWarmEncodingAllocatesNothing(t *testing.T) {
 }
 
 func TestKnownRefsAllocateNothing(t *testing.T) {
-	table := NewTable(Rule{})
+	table := NewTable(DefaultMaxSeries, Rule{})
 	ls := numbered(1)
 	ref := table.Series(0, ls).Ref()
 	m := metadata.Metadata{Type: model.MetricTypeGauge, Help: "Help."}
@@ -54,7 +54,7 @@ func TestKnownRefsAllocateNothing(t *testing.T) {
 }
 
 func BenchmarkEncode(b *testing.B) {
-	table := NewTable(Rule{})
+	table := NewTable(DefaultMaxSeries, Rule{})
 	var rows []Row
 	for i := range 2000 {
 		rows = append(rows, Row{Form: table.Series(0, labels.FromStrings(

@@ -130,7 +130,7 @@ func TestV2DecodesToWhatWasEncoded(t *testing.T) {
 	enc := NewEncoder()
 	var dst []byte
 	for round := range 400 {
-		rows := randomRows(r, NewTable(Rule{}), true)
+		rows := randomRows(r, NewTable(DefaultMaxSeries, Rule{}), true)
 		prefix := len(dst) % 7
 		dst = enc.AppendV2(append(dst[:0], make([]byte, prefix)...), rows)
 		require.Equal(t, make([]byte, prefix), dst[:prefix], "what dst held before stays")
@@ -183,7 +183,7 @@ func TestV1DecodesToWhatWasEncoded(t *testing.T) {
 	enc := NewEncoder()
 	var dst []byte
 	for range 400 {
-		rows := randomRows(r, NewTable(Rule{}), false)
+		rows := randomRows(r, NewTable(DefaultMaxSeries, Rule{}), false)
 		dst = enc.AppendV1(dst[:0], rows)
 		var got prompb.WriteRequest
 		require.NoError(t, proto.Unmarshal(dst, &got))
@@ -254,7 +254,7 @@ func bitsOf(v any) any {
 // T25, and the specification's example of a message: fields are where the
 // generated code of Prometheus has them, so this is for the eye.
 func TestV2StartTime(t *testing.T) {
-	s := NewTable(Rule{}).Series(0, labels.FromStrings("__name__", "requests_total", "job", "shop"))
+	s := NewTable(DefaultMaxSeries, Rule{}).Series(0, labels.FromStrings("__name__", "requests_total", "job", "shop"))
 	var got writev2.Request
 	require.NoError(t, proto.Unmarshal(NewEncoder().AppendV2(nil, []Row{{
 		Form: s.forms[0], T: 2000, ST: 1000, V: 4,
@@ -289,7 +289,7 @@ func TestV1EscapesNames(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := NewTable(Rule{}).Series(0, tc.in)
+			s := NewTable(DefaultMaxSeries, Rule{}).Series(0, tc.in)
 			var got prompb.WriteRequest
 			require.NoError(t, proto.Unmarshal(NewEncoder().AppendV1(nil, []Row{{Form: s.forms[0], T: 1}}), &got))
 			require.Equal(t, tc.want, got.Timeseries[0].Labels)
@@ -298,7 +298,7 @@ func TestV1EscapesNames(t *testing.T) {
 }
 
 func TestExemplarWithoutTimeTakesItsSamples(t *testing.T) {
-	s := NewTable(Rule{}).Series(0, labels.FromStrings("__name__", "m"))
+	s := NewTable(DefaultMaxSeries, Rule{}).Series(0, labels.FromStrings("__name__", "m"))
 	rows := []Row{{Form: s.forms[0], T: 77, Exemplars: []exemplar.Exemplar{{Labels: labels.FromStrings("trace_id", "t"), Value: 1}}}}
 	var v2 writev2.Request
 	require.NoError(t, proto.Unmarshal(NewEncoder().AppendV2(nil, rows), &v2))

@@ -51,7 +51,7 @@ func New(o Options) (*Group, error) {
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	g.table = NewTable(rules...)
+	g.table = NewTable(orDefault(o.MaxSeries, DefaultMaxSeries), rules...)
 	for _, d := range g.destinations {
 		d.collisions.table = g.table
 	}

@@ -35,6 +35,10 @@ const (
 	DefaultMaxBackoff        = 5 * time.Second
 )
 
+// DefaultMaxSeries is the default of [Options].MaxSeries: some 2 GiB when full,
+// with labels of usual length.
+const DefaultMaxSeries = 4 << 20
+
 // DestinationOptions describes one far end. The fields follow Prometheus's
 // remote_write block; start from [DefaultDestinationOptions].
 type DestinationOptions struct {
@@ -99,6 +103,9 @@ type Options struct {
 	Destinations []DestinationOptions
 	// ExternalLabels are added to every series that does not have them.
 	ExternalLabels labels.Labels
+	// MaxSeries is about how many series are held between requests, overriding
+	// the default of 4 Mi. More are sent, at the price of a look-up by labels.
+	MaxSeries int
 	// Version is the version of the program, for the User-Agent header.
 	Version string
 	// Logger, by default slog's.

@@ -19,6 +19,14 @@ type Series struct {
 	next   *Series // in the table, with the same hash
 	forms  []*Form // by destination; nil where a rule drops the series
 	meta   atomic.Pointer[Metadata]
+	used   atomic.Bool // since the table's clock came by
+}
+
+// use writes only if need be, so that processors can share the line.
+func (s *Series) use() {
+	if !s.used.Load() {
+		s.used.Store(true)
+	}
 }
 
 // Ref returns the series' number in its table, never zero.

@@ -72,7 +72,7 @@ func TestBackoff(t *testing.T) {
 }
 
 func TestSequence(t *testing.T) {
-	table := NewTable(Rule{})
+	table := NewTable(DefaultMaxSeries, Rule{})
 	a, b := table.Series(0, numbered(1)).forms[0], table.Series(0, numbered(2)).forms[0]
 	row := func(f *Form, t int64, n int) Row { return Row{Form: f, T: t, N: n} }
 	var s sequence

@@ -13,7 +13,7 @@ import (
 // another instance is, all but surely, unknown here and not another series.
 const (
 	refBits   = 40
-	chunkBits = 12
+	chunkBits = 10
 	chunkSize = 1 << chunkBits
 	stripes   = 64
 )
@@ -21,6 +21,11 @@ const (
 // Table holds the series that were appended, by ref and by labels, with every
 // destination's form of them. It is safe for concurrent use; looking up a known
 // ref takes no lock.
+//
+// Whoever holds refs says by [Table.Forget] which it dropped. Series that nobody
+// holds a ref of would stay for ever, so beyond a maximum those go that were not
+// used for the longest, roughly: their refs are then unknown, and the next
+// append finds the series by its labels.
 type Table struct {
 	rules []Rule
 	salt  uint64
@@ -31,6 +36,11 @@ type Table struct {
 	grow   sync.Mutex
 	last   uint64 // under grow
 	live   atomic.Int64
+
+	max  int64
+	hand uint64 // of the eviction's clock, under evicting
+	// evicting is held by the one who looks for series to drop.
+	evicting sync.Mutex
 
 	stripes [stripes]stripe
 }
@@ -45,9 +55,10 @@ type stripe struct {
 	byHash map[uint64]*Series
 }
 
-// NewTable returns an empty table for destinations with these rules.
-func NewTable(rules ...Rule) *Table {
-	t := &Table{rules: rules, salt: uint64(rand.Uint32N(1<<(63-refBits))) << refBits}
+// NewTable returns an empty table for destinations with these rules, that holds
+// about max series.
+func NewTable(max int, rules ...Rule) *Table {
+	t := &Table{max: int64(max), rules: rules, salt: uint64(rand.Uint32N(1<<(63-refBits))) << refBits}
 	t.chunks.Store(&[]*chunk{})
 	for i := range t.stripes {
 		t.stripes[i].byHash = map[uint64]*Series{}
@@ -59,22 +70,33 @@ func NewTable(rules ...Rule) *Table {
 // one with the labels ls, which is added if need be. The labels are kept.
 func (t *Table) Series(ref promstorage.SeriesRef, ls labels.Labels) *Series {
 	if s := t.byRef(ref); s != nil {
+		s.use()
 		return s
 	}
+	s, added := t.byLabels(ls)
+	if added && t.live.Load() > t.max {
+		t.evict()
+	}
+	return s
+}
+
+func (t *Table) byLabels(ls labels.Labels) (s *Series, added bool) {
 	hash := ls.Hash()
 	st := &t.stripes[hash%stripes]
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	for s := st.byHash[hash]; s != nil; s = s.next {
 		if labels.Equal(s.labels, ls) {
-			return s
+			s.use()
+			return s, false
 		}
 	}
-	s := &Series{labels: ls, hash: hash, next: st.byHash[hash]}
+	s = &Series{labels: ls, hash: hash, next: st.byHash[hash]}
+	s.use()
 	s.forms = t.forms(s)
 	t.number(s)
 	st.byHash[hash] = s
-	return s
+	return s, true
 }
 
 // Forget drops the series behind refs; refs that are not known are ignored.
@@ -173,5 +195,38 @@ func (t *Table) forget(s *Series) {
 		less := append([]*chunk(nil), chunks...)
 		less[i] = nil
 		t.chunks.Store(&less)
+	}
+}
+
+// evictSteps bounds the refs that one addition looks at: enough to find a
+// victim among series of which half are in use, and few enough to go unnoticed.
+const evictSteps = 64
+
+// evict moves the hand of a clock over the refs and drops series that were not
+// used since it last came by.
+func (t *Table) evict() {
+	if !t.evicting.TryLock() {
+		return
+	}
+	defer t.evicting.Unlock()
+	for range evictSteps {
+		chunks := *t.chunks.Load()
+		i := t.hand >> chunkBits
+		switch {
+		case i >= uint64(len(chunks)):
+			t.hand = 0
+			continue
+		case chunks[i] == nil:
+			t.hand = (i + 1) << chunkBits
+			continue
+		}
+		s := chunks[i].series[t.hand%chunkSize].Load()
+		t.hand++
+		if s != nil && !s.used.Swap(false) {
+			t.forget(s)
+			if t.live.Load() <= t.max {
+				return
+			}
+		}
 	}
 }

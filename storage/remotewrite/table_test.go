@@ -29,7 +29,7 @@ func rules(t testing.TB, text string) []*relabel.Config {
 }
 
 func TestTableRefs(t *testing.T) {
-	table := NewTable(Rule{})
+	table := NewTable(DefaultMaxSeries, Rule{})
 	const n = 3*chunkSize + 5
 	seen := map[promstorage.SeriesRef]bool{}
 	series := make([]*Series, n)
@@ -66,15 +66,42 @@ func TestTableRefs(t *testing.T) {
 }
 
 func TestTableOfAnotherInstance(t *testing.T) {
-	a, b := NewTable(Rule{}), NewTable(Rule{})
+	a, b := NewTable(DefaultMaxSeries, Rule{}), NewTable(DefaultMaxSeries, Rule{})
 	b.salt = a.salt ^ 1<<refBits
 	ref := a.Series(0, numbered(1)).Ref()
 	b.Series(0, numbered(2))
 	require.True(t, labels.Equal(numbered(1), b.Series(ref, numbered(1)).labels))
 }
 
+// A spray of series that nobody keeps a ref of is forgotten, and those in use
+// keep their refs.
+func TestTableIsBounded(t *testing.T) {
+	const most = 1000
+	table := NewTable(most, Rule{})
+	var held [10]*Series
+	for i := range held {
+		held[i] = table.Series(0, numbered(-i-1))
+	}
+	for i := range 20 * most {
+		table.Series(0, numbered(i))
+		s := held[i%len(held)]
+		require.Same(t, s, table.Series(s.Ref(), s.labels))
+		require.LessOrEqual(t, table.Len(), most+most/10, "the clock goes round once before it finds the first")
+	}
+	require.Less(t, nonNil(*table.chunks.Load()), 5, "chunks are let go")
+}
+
+func nonNil(chunks []*chunk) (n int) {
+	for _, c := range chunks {
+		if c != nil {
+			n++
+		}
+	}
+	return n
+}
+
 func TestTableConcurrently(t *testing.T) {
-	table := NewTable(Rule{})
+	table := NewTable(200, Rule{})
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {
@@ -94,7 +121,7 @@ func TestTableConcurrently(t *testing.T) {
 
 func TestRules(t *testing.T) {
 	external := labels.FromStrings("region", "eu", "job", "external")
-	table := NewTable(
+	table := NewTable(DefaultMaxSeries,
 		Rule{},
 		Rule{External: external},
 		Rule{External: external, Relabel: rules(t, `
@@ -120,7 +147,7 @@ func TestRules(t *testing.T) {
 }
 
 func TestMetadataIsShared(t *testing.T) {
-	s := NewTable(Rule{}).Series(0, numbered(1))
+	s := NewTable(DefaultMaxSeries, Rule{}).Series(0, numbered(1))
 	m := metadata.Metadata{Type: model.MetricTypeCounter, Help: "Help.", Unit: "s"}
 	first := s.Metadata(m, "")
 	require.Equal(t, "m", first.Family)

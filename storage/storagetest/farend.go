@@ -32,7 +32,7 @@ type FarEnd struct {
 	v2, always *Answer
 	requests   []*FarEndRequest
 	stored     []Sample
-	inFlight   map[string]int // by series
+	inFlight   map[string]*FarEndRequest // by series
 	violations []string
 }
 
@@ -66,6 +66,8 @@ type FarEndRequest struct {
 	// Samples is what it carries; Metadata of a 1.0 message is by family.
 	Samples  []Sample
 	Metadata map[string]metadata.Metadata
+
+	overlap string // a series that came again before this was answered
 }
 
 // NewFarEnd starts a far end that accepts everything until told otherwise. It
@@ -73,7 +75,7 @@ type FarEndRequest struct {
 func NewFarEnd(t testing.TB) *FarEnd {
 	// More than a test sends; what nobody takes is dropped.
 	arrived := make(chan *FarEndRequest, 4096)
-	f := &FarEnd{Arrived: arrived, arrived: arrived, inFlight: map[string]int{}}
+	f := &FarEnd{Arrived: arrived, arrived: arrived, inFlight: map[string]*FarEndRequest{}}
 	f.server = httptest.NewServer(http.HandlerFunc(f.serve))
 	t.Cleanup(func() {
 		f.server.Close()
@@ -155,7 +157,7 @@ func (f *FarEnd) serve(w http.ResponseWriter, r *http.Request) {
 			a.HangUp = true
 		}
 	}
-	samples, histograms, exemplars := f.settle(req, a, series)
+	samples, histograms, exemplars := f.settle(req, a, series, r.Context().Err() != nil)
 	if a.HangUp {
 		// The one way to end a handler without an answer.
 		panic(http.ErrAbortHandler)
@@ -187,9 +189,10 @@ func (f *FarEnd) arrive(req *FarEndRequest, faults []string, series map[string]b
 	f.requests = append(f.requests, req)
 	f.violations = append(f.violations, faults...)
 	for s := range series {
-		if f.inFlight[s]++; f.inFlight[s] > 1 {
-			f.violations = append(f.violations, fmt.Sprintf("series %s is in two requests at once", s))
+		if other := f.inFlight[s]; other != nil {
+			other.overlap = s // a fault, unless its sender has gone
 		}
+		f.inFlight[s] = req
 	}
 	switch {
 	case len(f.next) > 0:
@@ -205,13 +208,16 @@ func (f *FarEnd) arrive(req *FarEndRequest, faults []string, series map[string]b
 }
 
 // settle stores what the answer accepts and counts it.
-func (f *FarEnd) settle(req *FarEndRequest, a Answer, series map[string]bool) (samples, histograms, exemplars int) {
+func (f *FarEnd) settle(req *FarEndRequest, a Answer, series map[string]bool, gone bool) (samples, histograms, exemplars int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for s := range series {
-		if f.inFlight[s]--; f.inFlight[s] == 0 {
+		if f.inFlight[s] == req {
 			delete(f.inFlight, s)
 		}
+	}
+	if req.overlap != "" && !gone {
+		f.violations = append(f.violations, fmt.Sprintf("series %s is in two requests at once", req.overlap))
 	}
 	ok := a.status() >= 200 && a.status() < 300
 	if a.HangUp || !ok && a.Refuse == nil || ok && req.V2 && a.NoWritten {
