@@ -40,12 +40,13 @@ func (c *converter) histogramPoint(t *task, b []byte) (Reason, *otlp.Error) {
 		return c.customPoint(t, p, st, ms, stale)
 	}
 	pt, err := c.findPoint(t, &p.Point, shape{
-		layout: p.Bounds, hasSum: p.HasSum, any: stale, list: classicSeries,
+		layout: p.Bounds, hasSum: p.HasSum, any: stale, series: p.Bounds.Len() + 3, list: classicSeries,
 	})
 	if err != nil {
 		return accepted, err
 	}
 	if pt.reject != accepted {
+		c.detail = pt.detail
 		return pt.reject, checkExemplars(p.Exemplars)
 	}
 	if stale {
@@ -56,19 +57,15 @@ func (c *converter) histogramPoint(t *task, b []byte) (Reason, *otlp.Error) {
 	if p.HasSum {
 		c.value(notStale(p.Sum))
 	}
-	first := len(c.values) - from
+	buckets := len(c.values) - from
 	total := uint64(0)
 	for i := range finite(p.Bounds) {
 		total += p.Counts.At(i)
 		c.value(float64(total))
 	}
 	c.value(float64(p.Count))
-	return c.stageAll(t, pt, &p.Point, st, ms, first, p.Bounds)
+	return c.stageAll(t, pt, &p.Point, st, ms, buckets, p.Bounds)
 }
-
-// maxBuckets is the most explicit bounds of a point: ten times what anybody
-// uses. Each becomes a series.
-const maxBuckets = 4096
 
 // checkBuckets finds contradictions in a point (metrics.proto,
 // HistogramDataPoint).
@@ -146,70 +143,85 @@ func (c *converter) value(v float64) { c.values = append(c.values, math.Float64b
 
 // stageAll judges all series of a point before it stages the first: a point is
 // accepted or rejected once. Its values are the last in c.values, in the order
-// of its records. From the series at first on, exemplars go to the bucket that
+// of its records. From the series at buckets on, exemplars go to the bucket that
 // their value falls into.
-func (c *converter) stageAll(t *task, pt *point, p *otlp.Point, st, ms int64, first int, bounds otlp.Fixed64s) (Reason, *otlp.Error) {
+func (c *converter) stageAll(t *task, pt *point, p *otlp.Point, st, ms int64, buckets int, bounds otlp.Fixed64s) (Reason, *otlp.Error) {
 	values := c.values[len(c.values)-len(pt.records):]
 	c.verdicts = c.verdicts[:0]
-	fresh, repeated, conflict := 0, 0, false
+	fresh, repeated := 0, 0
+	worst := series.Fresh
+	var first *series.Record // the first series that gets a sample
+	var refused *series.Record
 	for i, r := range pt.records {
-		v := c.judge(r, ms, values[i])
+		v := series.Same // A series that relabelling dropped needs no sample.
+		if r != nil {
+			v = c.judge(r, ms, values[i])
+		}
 		c.verdicts = append(c.verdicts, v)
 		switch v {
-		case series.Conflict:
-			conflict = true
+		case series.Conflict, series.Late:
+			worst, refused = v, r
 		case series.Fresh:
 			fresh++
+			if first == nil {
+				first = r
+			}
 		case series.Repeated:
 			repeated++
 		}
 	}
 	s := staged{records: pt.records, family: &t.metric.family, st: st, ms: ms, exemplars: -1, point: c.report.points}
 	if p.Exemplars.Len() > 0 {
-		if err := c.pointExemplars(t, p, fresh > 0 && !conflict, bounds, ms); err != nil {
+		if err := c.pointExemplars(t, p, fresh > 0 && worst == series.Fresh, bounds, ms); err != nil {
 			return accepted, err
 		}
 		if len(c.placed) > 0 {
 			s.exemplars = len(c.ranges)
 			for i := range pt.records {
-				c.takeExemplars(i - first)
+				c.takeExemplars(i - buckets)
 			}
 		}
 	}
-	if conflict || fresh < len(pt.records) {
-		c.keepFresh(&s, conflict)
+	if worst != series.Fresh || fresh < len(pt.records) {
+		c.keepFresh(&s, worst != series.Fresh)
 	}
 	if len(s.records) > 0 {
+		c.writers(t, first, st, ms, math.Float64frombits(c.values[len(c.values)-len(s.records)]), first == pt.records[0])
 		c.stage(s)
 	}
-	if conflict {
-		return ReasonConflict, nil
-	}
-	if fresh == 0 && repeated > 0 {
+	switch {
+	case worst == series.Conflict:
+		return c.conflicting(t, refused), nil
+	case worst == series.Late:
+		return c.late(refused, ms), nil
+	case fresh == 0 && repeated > 0:
 		c.repeated++
+	case fresh == 0 && pt.gaps:
+		c.opts.metrics.dropped.Inc()
 	}
 	t.newest = max(t.newest, ms)
 	return accepted, nil
 }
 
 // keepFresh leaves only the series in a point that were judged Fresh, or none:
-// some were acknowledged by an earlier request, or stand twice in this one.
+// some were acknowledged by an earlier request, stand twice in this one, or
+// were dropped by relabelling.
 func (c *converter) keepFresh(s *staged, none bool) {
 	all := s.records
-	at := len(c.values) - len(all)
-	s.records = nil
+	at, from := len(c.values)-len(all), len(c.picked)
 	n := 0
 	for i, r := range all {
 		if none || c.verdicts[i] != series.Fresh {
 			continue
 		}
-		s.records = append(s.records, r)
+		c.picked = append(c.picked, r)
 		c.values[at+n] = c.values[at+i]
 		if s.exemplars >= 0 {
 			c.ranges[s.exemplars+n] = c.ranges[s.exemplars+i]
 		}
 		n++
 	}
+	s.records = c.picked[from:len(c.picked):len(c.picked)]
 	c.values = c.values[:at+n]
 }
 

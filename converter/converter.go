@@ -3,6 +3,7 @@ package converter
 import (
 	"github.com/prometheus/otlptranslator"
 	"github.com/prometheus/prometheus/model/exemplar"
+	"github.com/prometheus/prometheus/model/labels"
 	promstorage "github.com/prometheus/prometheus/storage"
 
 	"github.com/otlpgw/otlpgw/converter/otlp"
@@ -22,6 +23,7 @@ type converter struct {
 	app      promstorage.AppenderV2
 	targeter storage.TargetAppender
 	tenant   *series.Tenant[*sender]
+	peer     string // the sender's address, if instance_from uses it
 	txn      uint32
 	epoch    uint32
 	nowMs    int64
@@ -30,12 +32,14 @@ type converter struct {
 	held *series.Target
 
 	report   report
+	detail   string // more about why the point at hand is rejected
 	hits     int
 	misses   int
 	repeated int
 
 	// What is staged; see stage.go.
 	staged    []staged
+	picked    []*series.Record // series of points that go to the backend in part
 	values    []uint64
 	exemplars []exemplar.Exemplar
 	ranges    []exemplarRange
@@ -53,6 +57,7 @@ type converter struct {
 	summary     otlp.Summary
 
 	labels    labelBuilder
+	relabeler labels.Builder
 	namer     otlptranslator.MetricNamer
 	unitNamer otlptranslator.UnitNamer
 	key       []byte
@@ -79,7 +84,7 @@ const (
 func newConverter(o *settings) *converter {
 	return &converter{
 		opts:      o,
-		labels:    labelBuilder{namer: o.labelNamer, names: make(map[string]string)},
+		labels:    labelBuilder{namer: o.labelNamer, names: make(map[string]string), warn: o.warn},
 		namer:     o.metricNamer,
 		unitNamer: otlptranslator.UnitNamer{},
 		seen:      make(map[offer]uint64),
@@ -99,12 +104,14 @@ func (c *converter) begin(body []byte, app promstorage.AppenderV2, tenant *serie
 func (c *converter) reset() bool {
 	c.body, c.app, c.targeter, c.tenant, c.held = nil, nil, nil, nil, nil
 	c.report.reset()
+	c.detail, c.peer = "", ""
 	c.hits, c.misses, c.repeated, c.unsorted = 0, 0, 0, false
 	c.task = task{}
 	c.number, c.histogram = otlp.Number{}, otlp.Histogram{}
 	c.exponential, c.summary = otlp.ExponentialHistogram{}, otlp.Summary{}
 
 	c.staged = trim(c.staged, maxKeptPoints)
+	c.picked = trim(c.picked, maxKeptValues)
 	c.values = trim(c.values, maxKeptSamples)
 	c.exemplars = trim(c.exemplars, maxKeptValues)
 	c.ranges = trim(c.ranges, maxKeptValues)
@@ -118,6 +125,7 @@ func (c *converter) reset() bool {
 	c.scopeScratch.Trim()
 	c.pointScratch.Trim()
 
+	c.relabeler.Reset(labels.EmptyLabels())
 	c.labels.reset()
 	c.labels.list = trim(c.labels.list, maxKeptValues)
 	c.labels.text = trimBytes(c.labels.text)

@@ -46,6 +46,9 @@ func TestDirtyConverter(t *testing.T) {
 // soil pushes a stranger's request that ends in one of several ways.
 func soil(t *testing.T, b *bench, strangers *convertertest.World, e convertertest.Encoding, rnd *rand.Rand) {
 	t.Helper()
+	// Of another tenant: the same converter, but no series in common.
+	b.tenant = "strangers"
+	defer func() { b.tenant = "" }()
 	req := strangers.Request()
 	// One point that is certain to be committed.
 	more, err := convertertest.Metrics(fmt.Sprintf(

@@ -58,7 +58,7 @@ func (c *converter) placeExemplars(l otlp.List, bounds otlp.Fixed64s, pointMs in
 			return err
 		}
 		if in.Kind == otlp.NoValue {
-			c.opts.metrics.warnings[warnExemplar].Inc()
+			c.opts.warn(warnExemplar, "exemplar without a value")
 			continue
 		}
 		bucket := 0

@@ -73,6 +73,7 @@ func (c *converter) newScope(in *otlp.Scope, schemaURL []byte) *scope {
 	lb.list = slices.DeleteFunc(lb.list, func(a attribute) bool {
 		for _, o := range own {
 			if a.name == o.name {
+				c.opts.warn(warnScope, excerpt(a.key))
 				return true
 			}
 		}
@@ -104,18 +105,25 @@ func (c *converter) findMetric(s *sender, sc *scope, view *otlp.Metric) (*metric
 	}
 	c.key = append(c.key, hint...)
 	if e := sc.metrics.Get(c.key); e != nil {
+		m := e.Value
 		e.Used = c.epoch
-		if e.Value.meta.Help != string(view.Description) {
-			c.opts.metrics.warnings[warnHelp].Inc()
+		if m.reject == accepted && m.meta.Help != string(view.Description) {
+			c.opts.warn(warnHelp, m.name)
 		}
-		return e.Value, nil
+		return m, nil
 	}
 	m := c.newMetric(view, hint)
 	if m.reject == accepted {
 		m.reject = max(s.reject, sc.reject)
 	}
+	if m.reject == accepted && !c.opts.families.enter(c.tenant.Name, m) {
+		c.conflict(conflictType, s, m.name, string(view.Name), true)
+	}
 	e, kept := sc.metrics.Add(c.key, series.DigestOf(c.key), m, metricCost+len(m.name)+len(m.meta.Help), s.roomIf(sc.kept))
 	e.Used, m.kept = c.epoch, kept
+	if !kept && m.reject == accepted {
+		c.opts.families.leave(c.tenant.Name, m)
+	}
 	return m, nil
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/otlpgw/otlpgw/converter"
 	"github.com/otlpgw/otlpgw/converter/convertertest"
+	"github.com/otlpgw/otlpgw/converter/series"
 	"github.com/otlpgw/otlpgw/storage"
 )
 
@@ -255,6 +256,7 @@ func (g *golden) renew(t *testing.T) {
 // TestGolden plays every story with every encoding through a pipeline that has
 // seen nothing, then an hour later through the same pipeline, which then
 // answers from its cache, and through one that has just served strangers.
+// Stories that need no memory also go through one whose cache has no room.
 func TestGolden(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)
@@ -276,9 +278,21 @@ func TestGolden(t *testing.T) {
 						}
 					}
 					t.Run("dirty", func(t *testing.T) { g.playDirty(t, e) })
+					if len(g.steps) == 1 {
+						t.Run("full", func(t *testing.T) { g.playFull(t, e) })
+					}
 				})
 			}
 		})
+	}
+}
+
+// playFull runs the story through a pipeline that can remember nothing.
+func (g *golden) playFull(t *testing.T, e convertertest.Encoding) {
+	for _, cache := range []series.Options{{MaxBytes: 1}, {MaxSeries: 1}} {
+		b := newBenchWithCache(t, g.opts, cache)
+		g.play(t, b, e, 0, false)
+		g.play(t, b, e, time.Hour, false)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/otlpgw/otlpgw/converter"
+	"github.com/otlpgw/otlpgw/converter/series"
 	"github.com/otlpgw/otlpgw/pool"
 	"github.com/otlpgw/otlpgw/storage/storagetest"
 )
@@ -71,24 +72,32 @@ func (s settings) options() converter.Options {
 		NHCB:              s.NHCB,
 		DisableTargetInfo: off(s.TargetInfo),
 		OpenMetricsLE:     s.LEFormat == "openmetrics",
-		MaxFuture:         s.MaxFuture,
-		MaxSampleAge:      s.MaxSampleAge,
+		Limits: converter.Limits{
+			MaxFuture:    s.MaxFuture,
+			MaxSampleAge: s.MaxSampleAge,
+		},
 	}
 }
 
 // bench is a pipeline in front of a recorder, with a clock that tests set.
 type bench struct {
-	rec   *storagetest.Recorder
-	line  *converter.Pipeline
-	nowMs atomic.Int64
+	tenant string
+	rec    *storagetest.Recorder
+	line   *converter.Pipeline
+	nowMs  atomic.Int64
 }
 
 func newBench(t testing.TB, s settings) *bench {
 	t.Helper()
+	return newBenchWithCache(t, s, series.Options{})
+}
+
+func newBenchWithCache(t testing.TB, s settings, cache series.Options) *bench {
+	t.Helper()
 	b := &bench{rec: storagetest.NewRecorder()}
 	b.nowMs.Store(s.NowMs)
 	o := s.options()
-	o.Backend = b.rec
+	o.Backend, o.Cache = b.rec, cache
 	o.Now = func() time.Time { return time.UnixMilli(b.nowMs.Load()) }
 	line, err := converter.New(o)
 	require.NoError(t, err)
@@ -102,7 +111,7 @@ func (b *bench) push(body []byte, json bool) (converter.Report, error) {
 	body = bytes.Clone(body)
 	var called int
 	report, err := b.line.Push(context.Background(), converter.Request{
-		Body: body, JSON: json, Converted: func() { called++ },
+		Tenant: b.tenant, Body: body, JSON: json, Converted: func() { called++ },
 	})
 	pool.Poison(body)
 	if called != 1 {

@@ -31,6 +31,7 @@ type labelBuilder struct {
 	list  []attribute
 	text  []byte // values that are not views
 	out   labels.ScratchBuilder
+	warn  func(warning, string)
 }
 
 // key fallback: the library refuses keys of which it leaves only underscores,
@@ -76,7 +77,8 @@ func (lb *labelBuilder) add(prefix string, key []byte, v otlp.Value) bool {
 		return false
 	}
 	if reserved(name) || reserved(k) {
-		return true // Dropped: labels of this form are Prometheus's own.
+		lb.warn(warnReserved, excerpt(k))
+		return true // Labels of this form are Prometheus's own.
 	}
 	var value string
 	if v.Kind == otlp.StringKind {
@@ -117,6 +119,7 @@ func (lb *labelBuilder) protect(name string) {
 	for i := range lb.list {
 		if lb.list[i].name == name {
 			lb.list[i].name = model.ExportedLabelPrefix + name
+			lb.warn(warnExported, name)
 		}
 	}
 }
@@ -143,6 +146,7 @@ func (lb *labelBuilder) merge() {
 			j++
 		}
 		if j > i+1 {
+			lb.warn(warnJoined, excerpt(a.name))
 			n := len(lb.text)
 			for k, b := range lb.list[i:j] {
 				if k > 0 {
@@ -156,15 +160,6 @@ func (lb *labelBuilder) merge() {
 		i = j
 	}
 	lb.list = out
-}
-
-// size returns how many bytes the labels take, without metric name and le.
-func (lb *labelBuilder) size() int {
-	n := 0
-	for _, a := range lb.list {
-		n += len(a.name) + len(a.value)
-	}
-	return n
 }
 
 // build returns the merged labels under a metric name, with one more label if

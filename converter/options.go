@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/otlptranslator"
+	"github.com/prometheus/prometheus/model/relabel"
 
 	"github.com/otlpgw/otlpgw/converter/series"
 	"github.com/otlpgw/otlpgw/storage"
@@ -34,13 +35,43 @@ type Options struct {
 	// OpenMetricsLE prints le and quantile as 1.0 instead of 1.
 	OpenMetricsLE bool
 
-	// MaxFuture rejects points that are further ahead, by default 10 minutes.
-	MaxFuture time.Duration
-	// MaxSampleAge rejects points that are older; zero rejects none.
-	MaxSampleAge time.Duration
+	// Relabel runs on the labels of every series, once (metric_relabel_configs).
+	// A series it drops is accepted and goes nowhere.
+	Relabel []*relabel.Config
+	// InstanceFrom builds the instance of resources without
+	// service.instance.id: the first entry that gives something. An entry is a
+	// resource attribute, several joined by "+", or "peer_ip".
+	InstanceFrom []string
 
+	Limits Limits
 	// Cache bounds what is remembered between requests.
 	Cache series.Options
+
+	// OnVerdict, if not nil, is told of every rejection and warning as it
+	// happens. It is for tools that explain a request and must be quick.
+	OnVerdict func(Verdict)
+}
+
+// Limits bound what senders may do. Over a limit only the point concerned is
+// rejected, and the message names the limit. Zero is off, unless said
+// otherwise.
+type Limits struct {
+	// MaxFuture rejects points that are further ahead, by default 10 minutes.
+	MaxFuture time.Duration
+	// MaxSampleAge rejects points that are older.
+	MaxSampleAge time.Duration
+	// RejectLate rejects points older than the newest acknowledged of their
+	// series; by default the storage decides.
+	RejectLate bool
+	// MaxLabelNames bounds the labels of a series, MaxLabelNameLength and
+	// MaxLabelValueLength their bytes.
+	MaxLabelNames, MaxLabelNameLength, MaxLabelValueLength int
+	// MaxSeriesPerMetric bounds the active series of one metric name,
+	// MaxActiveSeries those of a tenant.
+	MaxSeriesPerMetric, MaxActiveSeries int
+	// MaxExemplarsPerSeries and MaxExemplarsPerRequest bound exemplars; the
+	// newest are kept. Exemplars over a limit never cost a sample.
+	MaxExemplarsPerSeries, MaxExemplarsPerRequest int
 }
 
 // NameOptions says how metrics are named.

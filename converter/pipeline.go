@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +29,8 @@ type Pipeline struct {
 type settings struct {
 	Options
 	metrics     *metrics
+	conflicts   *conflicts
+	families    *families
 	budget      *series.Budget
 	forget      func([]promstorage.SeriesRef)
 	metricNamer otlptranslator.MetricNamer
@@ -35,6 +38,7 @@ type settings struct {
 	escape      bool
 	infoName    string
 	infoFamily  family
+	usePeer     bool // a sender's address is part of its identity
 	maxFutureMs int64
 	maxAgeMs    int64
 }
@@ -54,8 +58,8 @@ func New(o Options) (*Pipeline, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.MaxFuture == 0 {
-		o.MaxFuture = defaultMaxFuture
+	if o.Limits.MaxFuture == 0 {
+		o.Limits.MaxFuture = defaultMaxFuture
 	}
 	if o.Names.Strategy == "" {
 		o.Names.Strategy = otlptranslator.UnderscoreEscapingWithSuffixes
@@ -63,11 +67,14 @@ func New(o Options) (*Pipeline, error) {
 	s := &settings{
 		Options:     o,
 		metrics:     newMetrics(o.Registerer),
+		conflicts:   newConflicts(o.Logger),
+		families:    newFamilies(),
 		escape:      o.Names.Strategy.ShouldEscape(),
 		metricNamer: otlptranslator.NewMetricNamer(o.Names.Namespace, o.Names.Strategy),
 		infoName:    "target_info",
-		maxFutureMs: o.MaxFuture.Milliseconds(),
-		maxAgeMs:    o.MaxSampleAge.Milliseconds(),
+		usePeer:     slices.Contains(o.InstanceFrom, peerIP),
+		maxFutureMs: o.Limits.MaxFuture.Milliseconds(),
+		maxAgeMs:    o.Limits.MaxSampleAge.Milliseconds(),
 	}
 	s.labelNamer = otlptranslator.LabelNamer{
 		UTF8Allowed:                 !s.escape,
@@ -90,6 +97,9 @@ func New(o Options) (*Pipeline, error) {
 
 // Run ages out what the cache no longer needs, until ctx ends.
 func (p *Pipeline) Run(ctx context.Context) { p.cache.Run(ctx) }
+
+// Conflicts returns what senders disagree on, newest first.
+func (p *Pipeline) Conflicts() []Conflict { return p.opts.conflicts.list() }
 
 // Push converts one request, appends it to the backend and commits. It returns
 // when the backend has answered, ctx bounding the wait. The error is a
@@ -114,6 +124,9 @@ func (p *Pipeline) Push(ctx context.Context, req Request) (Report, error) {
 	c := p.converters.Get()
 	app := p.opts.Backend.AppenderV2(ctx)
 	c.begin(body, app, p.cache.Tenant(req.Tenant), p.txn.Add(1), p.cache.Epoch(), p.opts.Now().UnixMilli())
+	if p.opts.usePeer {
+		c.peer = hostOf(req.Peer)
+	}
 	settled := false
 	defer func() {
 		if !settled { // A panic is on its way: nothing of it is kept.

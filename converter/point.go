@@ -3,6 +3,7 @@ package converter
 import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/relabel"
 
 	"github.com/otlpgw/otlpgw/converter/otlp"
 	"github.com/otlpgw/otlpgw/converter/series"
@@ -13,17 +14,10 @@ type shape struct {
 	layout []byte // raw bounds or quantiles
 	hasSum bool
 	any    bool // take a known point as it is: the shape says nothing
+	series int  // how many series it may have, at most
 	// list makes the series of a point whose merged labels are in c.labels.
 	list func(c *converter, t *task, s shape) []labels.Labels
 }
-
-// maxPointLabels bounds the labels of all series of one point, in bytes. Every
-// bucket repeats the point's attributes, so that a histogram of a few kilobytes
-// with one long attribute could ask for gigabytes.
-const maxPointLabels = 4 << 20
-
-// series returns how many series the shape may have, at most.
-func (s *shape) series() int { return len(s.layout)/8 + 3 }
 
 // findPoint returns the series of a point, made on first sight or when its
 // shape changed. The returned point is valid until the next call.
@@ -57,10 +51,9 @@ func (c *converter) newPoint(t *task, p *otlp.Point, s shape, d series.Digest) (
 	if err != nil || !kept {
 		return &pt, err
 	}
-	st := t.sender.State
 	e, kept := t.metric.points.Add(p.Attributes, d, pt, pt.size(), t.room())
 	if !kept {
-		c.forget(st, pt.records)
+		c.forget(t.sender.State, pt.records)
 	}
 	e.Used = c.epoch
 	return &e.Value, nil
@@ -91,29 +84,88 @@ func (c *converter) makePoint(t *task, p *otlp.Point, s shape) (pt point, kept b
 		pt.reject = ReasonLabel
 		return pt, true, nil
 	}
-	if c.labels.size()*s.series() > maxPointLabels {
+	if pt.detail = c.over(s.series); pt.detail != "" {
 		pt.reject = ReasonLimit
 		return pt, true, nil
 	}
-	sets := s.list(c, t, s)
+	sets := c.relabel(s.list(c, t, s), &pt)
+	if pt.detail = c.crowded(t.sender.State, sets); pt.detail != "" {
+		pt.reject = ReasonLimit
+		return pt, false, nil // There may be room the next time.
+	}
+	kept = c.holdAll(t, &pt, sets)
+	if len(pt.records) > 1 && c.twice(pt.records) {
+		c.forgetKept(t, &pt, kept)
+		pt.records, pt.reject = nil, ReasonConflict
+		pt.detail = "two of the point's own series are one"
+		return pt, true, nil
+	}
+	return pt, kept, nil
+}
+
+// holdAll finds the records of the label sets of a point. Without room for all
+// of them none is kept, so that the point stays whole.
+func (c *converter) holdAll(t *task, pt *point, sets []labels.Labels) (kept bool) {
 	pt.records = make([]*series.Record, len(sets))
 	st := t.sender.State
-	held := pt.records[:0]
+	var held []*series.Record
+	kept = true
 	for i, ls := range sets {
+		if ls.IsEmpty() {
+			continue // Dropped by relabelling.
+		}
 		r, ok := st.tenant.Records.Hold(ls, t.sender.Target, t.room())
 		if ok {
 			held = append(held, r)
 		} else {
-			r = c.looseRecord(r)
+			r, kept = c.looseRecord(r), false
 		}
 		pt.records[i] = r
 	}
-	if len(held) == len(sets) {
-		return pt, true, nil
+	if !kept {
+		c.forget(st, held)
 	}
-	// Without room for all of them none is kept, so that the point stays whole.
-	c.forget(st, append([]*series.Record(nil), held...))
-	return pt, false, nil
+	return kept
+}
+
+// relabel runs metric_relabel_configs on the series of a point: once per
+// series, never per sample. What is dropped is left empty.
+func (c *converter) relabel(sets []labels.Labels, pt *point) []labels.Labels {
+	if len(c.opts.Relabel) == 0 {
+		return sets
+	}
+	for i, ls := range sets {
+		c.relabeler.Reset(ls)
+		keep := relabel.ProcessBuilder(&c.relabeler, c.opts.Relabel...)
+		sets[i] = c.relabeler.Labels()
+		if !keep || sets[i].Get(model.MetricNameLabel) == "" {
+			sets[i], pt.gaps = labels.EmptyLabels(), true
+		}
+	}
+	return sets
+}
+
+// twice reports whether a record stands twice among the series of a point:
+// relabelling or repeated quantiles made two of them one.
+func (c *converter) twice(records []*series.Record) bool {
+	seen := make(map[*series.Record]struct{}, len(records))
+	for _, r := range records {
+		if r == nil {
+			continue
+		}
+		if _, ok := seen[r]; ok {
+			return true
+		}
+		seen[r] = struct{}{}
+	}
+	return false
+}
+
+// forgetKept gives back what holdAll kept.
+func (c *converter) forgetKept(t *task, pt *point, kept bool) {
+	if kept {
+		c.forget(t.sender.State, pt.records)
+	}
 }
 
 // looseRecord returns this request's record for a series that the cache has no

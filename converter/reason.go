@@ -38,7 +38,7 @@ var reasonText = [reasons]struct{ label, text string }{
 	ReasonOutOfOrder:  {"out_of_order", "older than what is stored"},
 	ReasonTooOld:      {"too_old", "older than the storage accepts"},
 	ReasonTooNew:      {"too_new", "further in the future than limits.max_future"},
-	ReasonLimit:       {"limit", "its series would take more than 4 MiB of labels, or it has more than 4096 buckets"},
+	ReasonLimit:       {"limit", "over a limit"},
 	ReasonFarEnd:      {"far_end", "refused by the remote end"},
 }
 

@@ -18,11 +18,15 @@ type report struct {
 	points   int
 	rejected [reasons]int
 	names    [reasons][]string
-	farEnd   string
+	details  [reasons]string
+	warnings []string
 }
 
 func (r *report) reset() {
-	r.points, r.farEnd = 0, ""
+	r.points = 0
+	clear(r.warnings)
+	r.warnings = r.warnings[:0]
+	r.details = [reasons]string{}
 	r.rejected = [reasons]int{}
 	for i := range r.names {
 		clear(r.names[i])
@@ -30,9 +34,16 @@ func (r *report) reset() {
 	}
 }
 
-// reject counts n points of a metric. The name is copied.
-func (r *report) reject(reason Reason, metric []byte, n int) {
-	r.rejected[reason] += n
+// maxWarnings is how many warnings a message holds.
+const maxWarnings = 3
+
+// reject counts a point of a metric. The name is copied; detail says more than
+// the reason does, and the first one is shown.
+func (r *report) reject(reason Reason, metric []byte, detail string) {
+	r.rejected[reason]++
+	if r.details[reason] == "" {
+		r.details[reason] = detail
+	}
 	names := r.names[reason]
 	if len(names) >= reportNames {
 		return
@@ -48,6 +59,13 @@ func (r *report) reject(reason Reason, metric []byte, n int) {
 	r.names[reason] = append(names, string(bytes.ToValidUTF8(metric, []byte("\uFFFD"))))
 }
 
+// warn notes a change of data that the client should hear of.
+func (r *report) warn(kind conflictKind, series string) {
+	if len(r.warnings) < maxWarnings {
+		r.warnings = append(r.warnings, excerpt(series)+": "+conflictText[kind].text)
+	}
+}
+
 // total returns how many points were rejected.
 func (r *report) total() int {
 	n := 0
@@ -60,33 +78,49 @@ func (r *report) total() int {
 // result makes the report that the client gets.
 func (r *report) result() Report {
 	n := r.total()
-	if n == 0 {
+	if n == 0 && len(r.warnings) == 0 {
 		return Report{Points: r.points}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "rejected %d of %d data points", n, r.points)
+	if n > 0 {
+		fmt.Fprintf(&b, "rejected %d of %d data points", n, r.points)
+	}
 	sep := ": "
 	for reason := accepted + 1; reason < reasons; reason++ {
 		if r.rejected[reason] == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "%s%d %s (%s)", sep, r.rejected[reason], reason, reasonText[reason].text)
+		b.WriteString(sep)
 		sep = "; "
-		for i, name := range r.names[reason] {
-			if i == 0 {
-				b.WriteString(" in ")
-			} else {
-				b.WriteString(", ")
-			}
-			fmt.Fprintf(&b, "%q", name)
-		}
-		if reason == ReasonFarEnd && r.farEnd != "" {
-			b.WriteString(": " + r.farEnd)
-		}
+		r.describe(&b, reason)
+	}
+	sep = "warning: "
+	if n > 0 {
+		sep = "; warning: "
+	}
+	for _, w := range r.warnings {
+		b.WriteString(sep + w)
+		sep = "; "
 	}
 	msg := b.String()
 	if len(msg) > MaxMessage {
 		msg = strings.ToValidUTF8(msg[:MaxMessage-3], "") + "..."
 	}
 	return Report{Points: r.points, Rejected: n, Message: msg}
+}
+
+// describe writes what was rejected for one reason.
+func (r *report) describe(b *strings.Builder, reason Reason) {
+	fmt.Fprintf(b, "%d %s (%s)", r.rejected[reason], reason, reasonText[reason].text)
+	for i, name := range r.names[reason] {
+		if i == 0 {
+			b.WriteString(" in ")
+		} else {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(b, "%q", name)
+	}
+	if d := r.details[reason]; d != "" {
+		b.WriteString(": " + d)
+	}
 }

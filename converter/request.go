@@ -9,6 +9,9 @@ type Request struct {
 	// Body holds the message. It belongs to the caller and must not change
 	// until Push returns; nothing points into it afterwards.
 	Body []byte
+	// Peer is the sender's network address as host:port or host, for
+	// Options.InstanceFrom; it may be empty.
+	Peer string
 	// JSON says that Body is OTLP/JSON and not protobuf.
 	JSON bool
 	// Converted, if not nil, is called once, when conversion is over and

@@ -3,6 +3,7 @@ package converter
 import (
 	"encoding/binary"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/prometheus/common/model"
@@ -20,12 +21,18 @@ const (
 
 // sender returns what is known about a resource, made on first sight, with its
 // target held.
-func (c *converter) sender(raw []byte) (*series.Sender[*sender], *otlp.Error) {
+func (c *converter) sender(resource []byte) (*series.Sender[*sender], *otlp.Error) {
+	raw := resource
+	if c.peer != "" {
+		// The address is part of who the sender is.
+		c.key = append(appendField(c.key[:0], []byte(c.peer)), resource...)
+		raw = c.key
+	}
 	for {
 		s := c.tenant.Get(raw, c.epoch)
 		if s == nil {
 			var err *otlp.Error
-			if s, err = c.newSender(raw); err != nil {
+			if s, err = c.newSender(raw, resource); err != nil {
 				return nil, err
 			}
 		}
@@ -39,18 +46,18 @@ func (c *converter) sender(raw []byte) (*series.Sender[*sender], *otlp.Error) {
 // newSender reads a resource whose bytes are new.
 //
 // Rules: compatibility/prometheus_and_openmetrics.md, "Resource Attributes".
-func (c *converter) newSender(raw []byte) (*series.Sender[*sender], *otlp.Error) {
-	attributes, err := otlp.ParseResource(raw)
+func (c *converter) newSender(raw, resource []byte) (*series.Sender[*sender], *otlp.Error) {
+	attributes, err := otlp.ParseResource(resource)
 	if err != nil {
 		return nil, err
 	}
-	c.canonical = c.canonical[:0]
+	c.canonical = appendField(c.canonical[:0], []byte(c.peer))
 	if err := c.canonicalize(attributes); err != nil {
 		return nil, err
 	}
 	meaning := series.DigestOf(c.canonical)
 
-	st := &sender{tenant: c.tenant, budget: c.opts.budget, kept: true}
+	st := &sender{tenant: c.tenant, budget: c.opts.budget, families: c.opts.families, kept: true}
 	st.job, st.instance = c.identity()
 	if !utf8.ValidString(st.job) || !utf8.ValidString(st.instance) {
 		st.reject = ReasonLabel
@@ -82,10 +89,51 @@ func (c *converter) identity() (job, instance string) {
 			instance = string(a.value.AppendText(nil))
 		}
 	}
+	if instance == "" {
+		instance = c.instanceFrom()
+	}
 	if name != "" && namespace != "" {
 		return namespace + "/" + name, instance
 	}
 	return name, instance
+}
+
+// peerIP is the entry of Options.InstanceFrom that stands for the sender's
+// address.
+const peerIP = "peer_ip"
+
+// instanceFrom builds an instance from the first entry of the option of which
+// all parts are there.
+func (c *converter) instanceFrom() string {
+	for _, entry := range c.opts.InstanceFrom {
+		if entry == peerIP {
+			if c.peer != "" {
+				return c.peer
+			}
+			continue
+		}
+		var parts []string
+		for key := range strings.SplitSeq(entry, "+") {
+			for _, a := range c.sorting {
+				if v := string(a.value.AppendText(nil)); string(a.key) == key && v != "" {
+					parts = append(parts, v)
+					break
+				}
+			}
+		}
+		if len(parts) > strings.Count(entry, "+") {
+			return strings.Join(parts, ":")
+		}
+	}
+	return ""
+}
+
+// hostOf returns the host of an address, without port and brackets.
+func hostOf(addr string) string {
+	if i := strings.LastIndexByte(addr, ':'); i >= 0 && (addr[0] == '[' || strings.Count(addr, ":") == 1) {
+		addr = addr[:i]
+	}
+	return strings.Trim(addr, "[]")
 }
 
 // promote picks the resource attributes that become labels of every series.

@@ -46,7 +46,10 @@ func (c *converter) judge(r *series.Record, ms int64, bits uint64) series.Verdic
 	c.hold(r.Owner)
 	v := r.Check(ms, bits, c.txn)
 	if v == series.Late || v == series.Fresh && len(c.seen) > 0 {
-		return c.judgeLate(r, ms, bits)
+		v = c.judgeLate(r, ms, bits)
+	}
+	if v == series.Fresh && c.opts.Limits.RejectLate && ms < r.AckedMs() {
+		return series.Late
 	}
 	return v
 }
@@ -112,7 +115,8 @@ func (c *converter) append() error {
 				}
 				s.refused = true
 				if s.point != 0 {
-					c.report.reject(storeReason(label), []byte(s.family.name), 1)
+					c.detail = err.Error()
+					c.reject(storeReason(label), []byte(s.family.name))
 				}
 				break
 			}
@@ -190,25 +194,36 @@ func (c *converter) refuseFarEnd(refused []storage.Refusal) {
 			s.refused = true
 			if r.Count > 0 && s.point != 0 {
 				r.Count--
-				c.report.reject(ReasonFarEnd, []byte(s.family.name), 1)
+				c.detail = r.Reason
+				c.reject(ReasonFarEnd, []byte(s.family.name))
 			}
 		}
 		first = last + 1
 	}
-	for _, r := range refused {
-		if c.report.farEnd == "" {
-			c.report.farEnd = r.Reason
-		}
-	}
 }
 
 // takeExemplars moves the exemplars of one bucket to c.exemplars and notes
-// their range there. Buckets are taken in ascending order, one per series.
+// their range there. Buckets are taken in ascending order, one per series. Over
+// a limit the newest are kept.
 func (c *converter) takeExemplars(bucket int) {
-	from := len(c.exemplars)
+	first := c.taken
 	for c.taken < len(c.placed) && c.placed[c.taken].bucket == bucket {
-		c.exemplars = append(c.exemplars, c.placed[c.taken].exemplar)
 		c.taken++
+	}
+	n := c.taken - first
+	keep := n
+	if limit := c.opts.Limits.MaxExemplarsPerSeries; limit > 0 {
+		keep = min(keep, limit)
+	}
+	if limit := c.opts.Limits.MaxExemplarsPerRequest; limit > 0 {
+		keep = min(keep, max(0, limit-len(c.exemplars)))
+	}
+	if keep < n {
+		c.opts.warn(warnExemplar, "more exemplars than limits.max_exemplars_per_series or _per_request")
+	}
+	from := len(c.exemplars)
+	for _, p := range c.placed[c.taken-keep : c.taken] {
+		c.exemplars = append(c.exemplars, p.exemplar)
 	}
 	c.ranges = append(c.ranges, exemplarRange{from, len(c.exemplars)})
 }

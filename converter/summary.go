@@ -48,12 +48,13 @@ func (c *converter) summaryPoint(t *task, b []byte) (Reason, *otlp.Error) {
 		c.values = c.values[:from]
 		return c.refuse(&p.Point, reason)
 	}
-	pt, err := c.findPoint(t, &p.Point, shape{layout: c.key, hasSum: true, any: stale, list: summarySeries})
+	pt, err := c.findPoint(t, &p.Point, shape{layout: c.key, hasSum: true, any: stale, series: len(c.key)/8 + 2, list: summarySeries})
 	if err != nil {
 		return accepted, err
 	}
 	if pt.reject != accepted {
 		c.values = c.values[:from]
+		c.detail = pt.detail
 		return pt.reject, nil
 	}
 	if stale {

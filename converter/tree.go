@@ -2,7 +2,6 @@ package converter
 
 import (
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/model/metadata"
 	promstorage "github.com/prometheus/prometheus/storage"
 
 	"github.com/otlpgw/otlpgw/converter/otlp"
@@ -17,6 +16,8 @@ import (
 type sender struct {
 	tenant *series.Tenant[*sender]
 	budget *series.Budget
+	// families has the types of the names that the sender uses.
+	families *families
 	// kept is false for a sender that the cache has no room for, and once it
 	// was evicted: nothing below it is accounted any more.
 	kept bool
@@ -25,6 +26,10 @@ type sender struct {
 	promoted      []attribute
 	// reject is why none of the resource's points can be series.
 	reject Reason
+	// about names the resource for people, once somebody asks.
+	about string
+	// warnedMs is when its client was last warned of a conflict.
+	warnedMs int64
 	// info are the labels of target_info, empty for none.
 	info labels.Labels
 	// infoRecord is its series once there was a point, empty before.
@@ -53,12 +58,6 @@ type metric struct {
 	points series.Index[point]
 }
 
-// family is the Prometheus metric family that a sample belongs to.
-type family struct {
-	name string
-	meta metadata.Metadata
-}
-
 // point is what is known about one stream of points: its series.
 type point struct {
 	// records are the point's series, in the order in which its type appends
@@ -68,6 +67,9 @@ type point struct {
 	layout string
 	hasSum bool
 	reject Reason
+	detail string
+	// gaps says that some records are nil: series that relabelling dropped.
+	gaps bool
 }
 
 // Costs of the tree's nodes beyond their index entries, in bytes.
@@ -112,7 +114,11 @@ func (s *sender) Sweep(before uint32, everything bool, refs []promstorage.Series
 				refs = s.release(p.Value.records, refs)
 				return true
 			})
-			return everything || m.Used < before && m.Value.points.Len() == 0
+			gone := everything || m.Used < before && m.Value.points.Len() == 0
+			if gone && m.Value.reject == accepted {
+				s.families.leave(s.tenant.Name, m.Value)
+			}
+			return gone
 		})
 		return everything || sc.Used < before && sc.Value.metrics.Len() == 0
 	})
@@ -126,6 +132,9 @@ func (s *sender) Sweep(before uint32, everything bool, refs []promstorage.Series
 
 func (s *sender) release(records []*series.Record, refs []promstorage.SeriesRef) []promstorage.SeriesRef {
 	for _, r := range records {
+		if r == nil {
+			continue
+		}
 		refs = s.tenant.Records.Release(r, s.budget, refs)
 	}
 	return refs

@@ -2,6 +2,7 @@ package converter
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"github.com/otlpgw/otlpgw/converter/otlp"
 	"github.com/otlpgw/otlpgw/converter/series"
@@ -100,6 +101,7 @@ func (c *converter) points(s *series.Sender[*sender], sc *scope, view *otlp.Metr
 			break
 		}
 		c.report.points++
+		c.detail = ""
 		var reason Reason
 		switch m.typ {
 		case otlp.TypeGauge, otlp.TypeSum:
@@ -115,7 +117,7 @@ func (c *converter) points(s *series.Sender[*sender], sc *scope, view *otlp.Metr
 			return err
 		}
 		if reason != accepted {
-			c.report.reject(reason, view.Name, 1)
+			c.reject(reason, view.Name)
 		}
 	}
 	*newest = max(*newest, t.newest)
@@ -140,8 +142,10 @@ func (c *converter) admit(m *metric, p *otlp.Point) (startMs, ms int64, reason R
 	case p.TimeNs == 0:
 		return 0, 0, ReasonNoTime
 	case ms > c.nowMs+c.opts.maxFutureMs:
+		c.explain(ReasonTooNew, "%d ms ahead of the gateway's clock, limits.max_future is %s", ms-c.nowMs, c.opts.Limits.MaxFuture)
 		return 0, 0, ReasonTooNew
 	case c.opts.maxAgeMs > 0 && ms < c.nowMs-c.opts.maxAgeMs:
+		c.explain(ReasonTooOld, "%d ms old, limits.max_sample_age is %s", c.nowMs-ms, c.opts.Limits.MaxSampleAge)
 		return 0, 0, ReasonTooOld
 	}
 	// A start that is not before the point says that the start is unknown
@@ -152,6 +156,26 @@ func (c *converter) admit(m *metric, p *otlp.Point) (startMs, ms int64, reason R
 		}
 	}
 	return startMs, ms, accepted
+}
+
+// reject counts the point at hand as rejected.
+func (c *converter) reject(reason Reason, metric []byte) {
+	c.report.reject(reason, metric, c.detail)
+	if c.opts.OnVerdict != nil {
+		text := reasonText[reason].text
+		if c.detail != "" {
+			text += ": " + c.detail
+		}
+		c.opts.OnVerdict(Verdict{Rejected: true, Reason: reason.String(), Metric: string(metric), Detail: text})
+	}
+}
+
+// explain says more about why the point at hand is rejected, if anybody will
+// read it: a request may hold a million of them.
+func (c *converter) explain(reason Reason, format string, args ...any) {
+	if c.report.details[reason] == "" || c.opts.OnVerdict != nil {
+		c.detail = fmt.Sprintf(format, args...)
+	}
 }
 
 // refuse checks the frames of a rejected point that nobody has read, since a

@@ -161,8 +161,10 @@ func pipelineOptions(c *config.Loaded, b storage.Backend, logger *slog.Logger, r
 		NHCB:              p.ConvertHistogramsToNHCB,
 		DisableTargetInfo: c.OTLP.DisableTargetInfo,
 		OpenMetricsLE:     c.OTLP.LEFormat == "openmetrics",
-		MaxFuture:         time.Duration(c.Limits.MaxFuture),
-		MaxSampleAge:      time.Duration(c.Limits.MaxSampleAge),
+		Limits: converter.Limits{
+			MaxFuture:    time.Duration(c.Limits.MaxFuture),
+			MaxSampleAge: time.Duration(c.Limits.MaxSampleAge),
+		},
 		Cache: series.Options{
 			MaxBytes:    int64(c.Cache.MaxBytes),
 			MaxSeries:   c.Cache.MaxSeries,

@@ -2,7 +2,9 @@ package series
 
 import (
 	"hash/maphash"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -92,6 +94,16 @@ func (c *Cache[S]) Tenant(name string) *Tenant[S] {
 	return t
 }
 
+// EachTenant calls f for every tenant.
+func (c *Cache[S]) EachTenant(f func(*Tenant[S])) {
+	c.mu.RLock()
+	tenants := slices.Collect(maps.Values(c.tenants))
+	c.mu.RUnlock()
+	for _, t := range tenants {
+		f(t)
+	}
+}
+
 // Count adds a request's look-ups to the cache's metrics, and wakes the
 // sweeper when something found no room.
 func (c *Cache[S]) Count(hits, misses int) {
@@ -133,6 +145,16 @@ type Target struct {
 	// Hash places the target in a backend's line. It is the same for one
 	// tenant, job and instance in every process.
 	Hash uint64
+	// Info is which target_info of the target is live.
+	Info Info
+}
+
+// Info is the target_info of one target. There is at most one live at a time.
+type Info struct {
+	// Live is the one that is written, Before the one it replaced at SinceMs of
+	// the gateway's clock.
+	Live, Before *Record
+	SinceMs      int64
 }
 
 // Sender is one resource, in all its spellings.

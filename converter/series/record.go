@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/storage"
 )
 
@@ -25,6 +26,7 @@ type Record struct {
 
 	offeredMs, ackedMs     int64
 	offeredBits, ackedBits uint64
+	startMs                int64 // start timestamp of the last offer, 0 for none
 
 	txn     uint32 // the transaction of the last offer
 	holders uint16 // entries that translate to this series
@@ -33,7 +35,7 @@ type Record struct {
 
 // recordCost is what a record costs beyond its labels, in bytes: the record
 // and its slot in [Records].
-const recordCost = 80 + 24
+const recordCost = 88 + 24
 
 func newRecord(ls labels.Labels, owner *Target) *Record {
 	return &Record{Labels: ls, Owner: owner, offeredMs: math.MinInt64, ackedMs: math.MinInt64}
@@ -93,6 +95,27 @@ func (r *Record) Check(ms int64, bits uint64, txn uint32) Verdict {
 	return Fresh
 }
 
+// Disturbed reports whether a sample that was judged Fresh cannot have come
+// from the writer of the one before: its cumulative series started earlier
+// than the last one seen, so that start times alternate, or its value fell
+// although the start is the same. Two processes that write one series look so
+// (data model, "Single-Writer"). Without monotonic only starts are compared.
+func (r *Record) Disturbed(startMs, ms int64, v float64, monotonic bool) bool {
+	before := r.startMs
+	if startMs == 0 || before == 0 || ms <= r.offeredMs {
+		return false
+	}
+	return startMs < before || startMs == before && monotonic && v < math.Float64frombits(r.offeredBits)
+}
+
+// Started notes the start timestamp of the sample that is offered next, 0 for
+// none.
+func (r *Record) Started(startMs int64) {
+	if startMs != 0 {
+		r.startMs = startMs
+	}
+}
+
 // Offer notes that a sample goes to the backend.
 func (r *Record) Offer(ms int64, bits uint64, txn uint32) {
 	if ms < r.offeredMs {
@@ -114,6 +137,9 @@ func (r *Record) Settle(ms int64, bits uint64, txn uint32, acknowledged bool) {
 // AckedMs returns the time of the newest acknowledged sample, or the smallest
 // int64.
 func (r *Record) AckedMs() int64 { return r.ackedMs }
+
+// Ended reports whether the newest acknowledged sample is the stale marker.
+func (r *Record) Ended() bool { return r.ackedBits == value.StaleNaN && r.ackedMs != math.MinInt64 }
 
 // OfferedMs returns the time of the newest offered sample, or the smallest
 // int64.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 )
@@ -14,6 +15,10 @@ const recordShards = 64
 // tenant. It is safe for concurrent use.
 type Records struct {
 	shards [recordShards]recordShard
+
+	mu       sync.Mutex
+	byMetric map[string]int
+	total    int
 }
 
 type recordShard struct {
@@ -44,7 +49,71 @@ func (x *Records) Hold(ls labels.Labels, owner *Target, b *Budget) (r *Record, k
 	}
 	r.holders = 1
 	s.add(hash, r)
+	x.count(ls, 1)
 	return r, true
+}
+
+// count keeps the number of series per metric name.
+func (x *Records) count(ls labels.Labels, by int) {
+	name := ls.Get(model.MetricNameLabel)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.byMetric == nil {
+		x.byMetric = make(map[string]int)
+	}
+	x.total += by
+	if x.byMetric[name] += by; x.byMetric[name] <= 0 {
+		delete(x.byMetric, name)
+	}
+}
+
+// Metric returns how many series of that name are known.
+func (x *Records) Metric(name string) int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.byMetric[name]
+}
+
+// Len returns how many series are known.
+func (x *Records) Len() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.total
+}
+
+// Known reports whether there is a record for ls.
+func (x *Records) Known(ls labels.Labels) bool {
+	hash := ls.Hash()
+	s := &x.shards[hash%recordShards]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.find(hash, ls) != nil
+}
+
+// Each calls f for every series, until it returns false. It locks one shard at
+// a time; f must not call back into x.
+func (x *Records) Each(f func(labels.Labels) bool) {
+	for i := range x.shards {
+		if !x.shards[i].each(f) {
+			return
+		}
+	}
+}
+
+func (s *recordShard) each(f func(labels.Labels) bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.byHash {
+		if !f(r.Labels) {
+			return false
+		}
+	}
+	for _, r := range s.clash {
+		if !f(r.Labels) {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *recordShard) find(hash uint64, ls labels.Labels) *Record {
@@ -92,6 +161,7 @@ func (x *Records) Release(r *Record, b *Budget, refs []storage.SeriesRef) []stor
 		delete(s.clash, string(r.Labels.Bytes(nil)))
 	}
 	b.release(recordCost+int(r.Labels.ByteSize()), 1)
+	x.count(r.Labels, -1)
 	if ref := r.Ref(); ref != 0 {
 		refs = append(refs, ref)
 	}

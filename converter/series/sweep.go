@@ -49,15 +49,7 @@ func (c *Cache[S]) Sweep() {
 	if epoch > idle {
 		before = epoch - idle
 	}
-	c.mu.RLock()
-	tenants := make([]*Tenant[S], 0, len(c.tenants))
-	for _, t := range c.tenants {
-		tenants = append(tenants, t)
-	}
-	c.mu.RUnlock()
-	for _, t := range tenants {
-		t.sweep(before, epoch, full)
-	}
+	c.EachTenant(func(t *Tenant[S]) { t.sweep(before, epoch, full) })
 }
 
 func (t *Tenant[S]) sweep(before, epoch uint32, full bool) {

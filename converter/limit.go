@@ -1,0 +1,88 @@
+package converter
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+)
+
+// maxPointLabels bounds the labels of all series of one point, in bytes. Every
+// bucket repeats the point's attributes, so that a histogram of a few kilobytes
+// with one long attribute could ask for gigabytes.
+const maxPointLabels = 4 << 20
+
+// maxBuckets is the most explicit bounds or quantiles of a point: ten times
+// what anybody uses. Each becomes a series.
+const maxBuckets = 4096
+
+// over returns which limit on labels the merged labels of a point are over,
+// for a point of n series, or nothing.
+func (c *converter) over(n int) string {
+	l := &c.opts.Limits
+	size, names := 0, 2 // the metric's name, and le or quantile
+	for _, a := range c.labels.list {
+		if a.value == "" {
+			continue
+		}
+		names++
+		size += len(a.name) + len(a.value)
+		if l.MaxLabelNameLength > 0 && len(a.name) > l.MaxLabelNameLength {
+			return fmt.Sprintf("label name %q of %d bytes is longer than limits.max_label_name_length (%d)",
+				excerpt(a.name), len(a.name), l.MaxLabelNameLength)
+		}
+		if l.MaxLabelValueLength > 0 && len(a.value) > l.MaxLabelValueLength {
+			return fmt.Sprintf("value of label %q of %d bytes is longer than limits.max_label_value_length (%d)",
+				excerpt(a.name), len(a.value), l.MaxLabelValueLength)
+		}
+	}
+	if n == 1 {
+		names-- // no le
+	}
+	if l.MaxLabelNames > 0 && names > l.MaxLabelNames {
+		return fmt.Sprintf("%d labels are more than limits.max_label_names_per_series (%d)", names, l.MaxLabelNames)
+	}
+	if size*n > maxPointLabels && n > 1 {
+		return fmt.Sprintf("%d series with labels of %d bytes each take more than %d bytes", n, size, maxPointLabels)
+	}
+	return ""
+}
+
+// crowded returns which limit on the number of series the new ones among sets
+// would break, or nothing.
+func (c *converter) crowded(s *sender, sets []labels.Labels) string {
+	l := &c.opts.Limits
+	if l.MaxSeriesPerMetric == 0 && l.MaxActiveSeries == 0 {
+		return ""
+	}
+	fresh := 0
+	byName := make(map[string]int)
+	for _, ls := range sets {
+		if s.tenant.Records.Known(ls) {
+			continue
+		}
+		fresh++
+		name := ls.Get(model.MetricNameLabel)
+		byName[name]++
+		if n := s.tenant.Records.Metric(name) + byName[name]; l.MaxSeriesPerMetric > 0 && n > l.MaxSeriesPerMetric {
+			return fmt.Sprintf("%q would have more series than limits.max_series_per_metric (%d)", excerpt(name), l.MaxSeriesPerMetric)
+		}
+	}
+	if l.MaxActiveSeries > 0 && fresh > 0 && s.tenant.Records.Len()+fresh > l.MaxActiveSeries {
+		return fmt.Sprintf("there would be more series than limits.max_active_series (%d)", l.MaxActiveSeries)
+	}
+	return ""
+}
+
+// excerpt returns the beginning of a string, for messages.
+func excerpt(s string) string {
+	if len(s) <= reportName {
+		return s
+	}
+	n := reportName
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
