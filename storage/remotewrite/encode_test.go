@@ -129,7 +129,7 @@ func TestV2DecodesToWhatWasEncoded(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	enc := NewEncoder()
 	var dst []byte
-	for round := range 400 {
+	for round := range 150 {
 		rows := randomRows(r, NewTable(DefaultMaxSeries, Rule{}), true)
 		prefix := len(dst) % 7
 		dst = enc.AppendV2(append(dst[:0], make([]byte, prefix)...), rows)
@@ -182,7 +182,7 @@ func TestV1DecodesToWhatWasEncoded(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	enc := NewEncoder()
 	var dst []byte
-	for range 400 {
+	for range 150 {
 		rows := randomRows(r, NewTable(DefaultMaxSeries, Rule{}), false)
 		dst = enc.AppendV1(dst[:0], rows)
 		var got prompb.WriteRequest

@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"time"
-
-	"github.com/klauspost/compress/s2"
 
 	"github.com/otlpgw/otlpgw/storage"
 )
@@ -150,37 +147,6 @@ func (s *Sender) deliver(ctx context.Context, deadline time.Time, rows []Row, ou
 	d.metrics.dropped[dropNHCB].Add(float64(len(rows)))
 }
 
-// pause waits before the next attempt, or returns the error of the last one if
-// the deadline comes first.
-func (s *Sender) pause(ctx context.Context, deadline time.Time, attempt int, a *answer, v verdict) *storage.Error {
-	d := s.d
-	wait := backoff(d.o.MinBackoff, d.o.MaxBackoff, attempt)
-	fail := &storage.Error{Kind: storage.KindUnavailable, RetryAfter: a.retryAfter, Err: fmt.Errorf("%s: %s", d.name, a)}
-	if v == throttled {
-		fail.Kind = storage.KindThrottled
-	}
-	if !d.clock.Now().Add(max(wait, a.retryAfter)).Before(deadline) {
-		return fail
-	}
-	// A pause that the far end asked for is kept by admit, for all senders.
-	if d.clock.Sleep(ctx, wait) != nil {
-		return fail
-	}
-	return nil
-}
-
-// backoff doubles from lowest to highest and takes between half and all of it
-// at random, so that senders that failed together do not come back together.
-func backoff(lowest, highest time.Duration, attempt int) time.Duration {
-	d := highest
-	if attempt < 32 {
-		if grown := lowest << attempt; grown > 0 && grown < highest {
-			d = grown
-		}
-	}
-	return d/2 + rand.N(d/2+1)
-}
-
 func (s *Sender) fellBack(a *answer) {
 	d := s.d
 	if d.protocol.fellBack(d.clock.Now()) {
@@ -236,56 +202,6 @@ func (s *Sender) split(ctx context.Context, deadline time.Time, rows []Row, a *a
 	if out.Err == nil {
 		s.deliver(ctx, deadline, rows[half:], out)
 	}
-}
-
-// reduce returns the rows that 1.0 can carry. The result lives until the next
-// call.
-func (s *Sender) reduce(rows []Row) []Row {
-	n := 0
-	for n < len(rows) && !rows[n].isNHCB() {
-		n++
-	}
-	if n == len(rows) {
-		return rows
-	}
-	s.less = append(s.less[:0], rows[:n]...)
-	for i := n; i < len(rows); i++ {
-		if !rows[i].isNHCB() {
-			s.less = append(s.less, rows[i])
-		}
-	}
-	return s.less
-}
-
-// encode makes s.body of rows and returns those that are in it: 1.0 cannot
-// carry all.
-func (s *Sender) encode(rows []Row, v2 bool) []Row {
-	if !v2 {
-		rows = s.reduce(rows)
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	if v2 {
-		s.raw = s.enc.AppendV2(s.raw[:0], rows)
-	} else {
-		for i := range rows {
-			if i > 0 && rows[i].Form == rows[i-1].Form {
-				continue
-			}
-			if s.d.collisions.prepare(rows[i].Form, s.d.index) {
-				s.d.metrics.collisions.Inc()
-				s.d.log.write(doubtful, slog.LevelWarn, "remote write: series become one when their names are escaped for 1.0", slog.String("series", rows[i].Form.labels.String()))
-			}
-		}
-		s.raw = s.enc.AppendV1(s.raw[:0], rows)
-	}
-	if !s.body.idle() {
-		s.body = &payload{}
-	}
-	dst := s.body.bytes[:cap(s.body.bytes)]
-	s.body.bytes = s2.EncodeSnappy(dst, s.raw)
-	return rows
 }
 
 // reset lets go of what the batch held.
