@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -37,6 +38,8 @@ type settings struct {
 	LEFormat              string                                   `yaml:"le_format"`
 	MaxFuture             time.Duration                            `yaml:"max_future"`
 	MaxSampleAge          time.Duration                            `yaml:"max_sample_age"`
+	// NeedsMemory says that the story does not hold when the cache is full.
+	NeedsMemory bool `yaml:"needs_memory"`
 	// NowMs is the clock, by default an hour after the epoch.
 	NowMs int64 `yaml:"now"`
 }
@@ -98,6 +101,7 @@ func newBenchWithCache(t testing.TB, s settings, cache series.Options) *bench {
 	b.nowMs.Store(s.NowMs)
 	o := s.options()
 	o.Backend, o.Cache = b.rec, cache
+	o.Logger = slog.New(slog.DiscardHandler)
 	o.Now = func() time.Time { return time.UnixMilli(b.nowMs.Load()) }
 	line, err := converter.New(o)
 	require.NoError(t, err)
