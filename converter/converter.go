@@ -28,8 +28,10 @@ type converter struct {
 	epoch    uint32
 	nowMs    int64
 
-	// held is the locked target. Exactly one is locked during the walk.
-	held *series.Target
+	// held is the locked target. Exactly one is locked during the walk. Place is
+	// the transaction's place in its line.
+	held  *series.Target
+	place int
 
 	report   report
 	detail   string // more about why the point at hand is rejected
@@ -105,7 +107,7 @@ func (c *converter) reset() bool {
 	c.body, c.app, c.targeter, c.tenant, c.held = nil, nil, nil, nil, nil
 	c.report.reset()
 	c.detail, c.peer = "", ""
-	c.hits, c.misses, c.repeated, c.unsorted = 0, 0, 0, false
+	c.hits, c.misses, c.repeated, c.place, c.unsorted = 0, 0, 0, 0, false
 	c.task = task{}
 	c.number, c.histogram = otlp.Number{}, otlp.Histogram{}
 	c.exponential, c.summary = otlp.ExponentialHistogram{}, otlp.Summary{}
@@ -171,7 +173,7 @@ func (c *converter) hold(t *series.Target) {
 	t.Lock()
 	c.held = t
 	if c.targeter != nil {
-		c.targeter.Target(t.Hash)
+		c.place = c.targeter.Target(t.Hash)
 	}
 }
 

@@ -27,6 +27,7 @@ type staged struct {
 	values int
 	// exemplars is where the samples' exemplars stand in c.ranges, or -1.
 	exemplars int
+	place     int // in the line of its target; see storage.TargetAppender
 	appended  int // samples that the backend has taken
 	point     int // which point of the request, 0 for none
 	refused   bool
@@ -80,8 +81,17 @@ func (c *converter) judgeLate(r *series.Record, ms int64, bits uint64) series.Ve
 // in c.values, one per record.
 func (c *converter) stage(s staged) {
 	s.values = len(c.values) - len(s.records)
+	from := 0
 	for i, r := range s.records {
-		c.hold(r.Owner)
+		if c.held != r.Owner || i == 0 {
+			c.hold(r.Owner)
+			if i > 0 && c.place != s.place {
+				// The rest belongs to another target's line.
+				c.staged = append(c.staged, s.cut(from, i))
+				from = i
+			}
+			s.place = c.place
+		}
 		if s.ms < r.OfferedMs() {
 			c.unsorted = true
 		}
@@ -91,7 +101,20 @@ func (c *converter) stage(s staged) {
 			c.seen[offer{r, s.ms}] = bits
 		}
 	}
+	if from > 0 {
+		s = s.cut(from, len(s.records))
+	}
 	c.staged = append(c.staged, s)
+}
+
+// cut returns the part of a staged point that holds some of its series.
+func (s staged) cut(from, to int) staged {
+	s.records = s.records[from:to:to]
+	s.values += from
+	if s.exemplars >= 0 {
+		s.exemplars += from
+	}
+	return s
 }
 
 // append hands what was staged to the backend. A refusal costs the point it
@@ -100,27 +123,35 @@ func (c *converter) append() error {
 	if c.unsorted {
 		slices.SortStableFunc(c.staged, func(a, b staged) int { return cmp.Compare(a.ms, b.ms) })
 	}
-	var owner *series.Target
+	place := -1
+	refused := 0 // the point refused last, which may be staged in parts
 	for i := range c.staged {
 		s := &c.staged[i]
+		if s.place != place && c.targeter != nil {
+			place = s.place
+			c.targeter.At(place)
+		}
+		if s.point != 0 && s.point == refused {
+			s.refused = true
+			continue
+		}
 		for n, r := range s.records {
-			if r.Owner != owner && c.targeter != nil {
-				owner = r.Owner
-				c.targeter.Target(owner.Hash)
+			err := c.appendSample(s, n, r)
+			if err == nil {
+				s.appended++
+				continue
 			}
-			if err := c.appendSample(s, n, r); err != nil {
-				label, ok := storage.RefusalReason(err)
-				if !ok {
-					return err
-				}
-				s.refused = true
-				if s.point != 0 {
-					c.detail = err.Error()
-					c.reject(storeReason(label), []byte(s.family.name))
-				}
-				break
+			label, ok := storage.RefusalReason(err)
+			if !ok {
+				return err
 			}
-			s.appended++
+			s.refused = true
+			if s.point != 0 {
+				refused = s.point
+				c.detail = err.Error()
+				c.reject(storeReason(label), []byte(s.family.name))
+			}
+			break
 		}
 	}
 	return nil
@@ -181,6 +212,7 @@ func (c *converter) settleHold(t *series.Target) {
 // concerns: each once, whatever number of its samples was refused.
 func (c *converter) refuseFarEnd(refused []storage.Refusal) {
 	first := 0 // number of the point's first append
+	counted := 0
 	for i := range c.staged {
 		s := &c.staged[i]
 		last := first + s.appended - 1
@@ -192,7 +224,8 @@ func (c *converter) refuseFarEnd(refused []storage.Refusal) {
 			// Which ones of a range were refused may be unknown: then none of
 			// it counts as acknowledged, and as many are reported as were said.
 			s.refused = true
-			if r.Count > 0 && s.point != 0 {
+			if r.Count > 0 && s.point != 0 && s.point != counted {
+				counted = s.point
 				r.Count--
 				c.detail = r.Reason
 				c.reject(ReasonFarEnd, []byte(s.family.name))

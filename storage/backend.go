@@ -38,13 +38,17 @@ type Backend interface {
 
 // TargetAppender is implemented by appenders that order by target. The
 // converter calls Target with the hash of (tenant, job, instance) while it holds
-// the target's lock: the first call with a hash takes the transaction's place in
+// the target's lock and judges its samples: the transaction takes a place in
 // that target's line, so that places follow the order in which samples were
-// converted. Later, outside the lock, it calls Target again before it appends:
-// the appends up to the next call belong to that target. Calls may repeat and
-// alternate, and a place may stay empty.
+// judged. It appends later, outside the lock, and says with At to which of the
+// places the appends that follow belong. Without a call of At they belong to the
+// last place taken. Calls may repeat and alternate, and a place may stay empty.
 type TargetAppender interface {
-	Target(hash uint64)
+	// Target takes a place behind everybody who took one for a target of the
+	// same line, or returns the transaction's own if it is still the last.
+	Target(hash uint64) (place int)
+	// At directs the appends that follow to a place that Target returned.
+	At(place int)
 }
 
 // Forgetter is implemented by backends that keep something per ref. The cache

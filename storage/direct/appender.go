@@ -26,15 +26,25 @@ type appender struct {
 
 var errSettled = errors.New("direct: the transaction is settled")
 
-// Target takes the transaction's place in the line of the target's shard, which
-// the samples that follow go to. The caller holds the target's lock, so that
-// places are taken in the order of conversion.
-func (a *appender) Target(hash uint64) {
+// Target takes a place in the line of the target's shard for the transaction.
+// The caller holds the target's lock, so that places are taken in the order in
+// which samples are judged.
+func (a *appender) Target(hash uint64) int {
 	if a.settled {
-		return
+		return 0
 	}
 	a.targeted = true
-	a.current = a.part(int(hash % uint64(a.b.o.Shards)))
+	var place int
+	a.current, place = a.part(int(hash % uint64(a.b.o.Shards)))
+	return place
+}
+
+// At directs the appends that follow to a place.
+func (a *appender) At(place int) {
+	if a.settled || place < 0 || place >= len(a.parts) {
+		return
+	}
+	a.current = a.parts[place]
 }
 
 // Append takes a sample. Without a target before it, the place is the one of
@@ -48,7 +58,7 @@ func (a *appender) Append(ref promstorage.SeriesRef, ls labels.Labels, st, t int
 	}
 	series := a.b.table.Series(ref, ls)
 	if !a.targeted {
-		a.current = a.part(int(series.Hash() % uint64(a.b.o.Shards)))
+		a.current, _ = a.part(int(series.Hash() % uint64(a.b.o.Shards)))
 	}
 	p := a.current
 	if p == nil {
@@ -71,14 +81,14 @@ func (a *appender) Append(ref promstorage.SeriesRef, ls labels.Labels, st, t int
 
 // part returns the transaction's part in shard, and takes places for a new one
 // if it has none there, or if others came behind it since: what they hold of
-// the target is older than what the caller is about to append. It returns nil
+// the target is older than what the caller is about to judge. It returns nil
 // once the backend is closed.
-func (a *appender) part(shard int) *part {
+func (a *appender) part(shard int) (p *part, place int) {
 	b := a.b
 	for i := len(a.parts) - 1; i >= 0; i-- {
 		if p := a.parts[i]; p.shard == shard {
 			if b.isLast(p) {
-				return p
+				return p, i
 			}
 			break
 		}
@@ -86,9 +96,9 @@ func (a *appender) part(shard int) *part {
 	b.openMu.RLock()
 	defer b.openMu.RUnlock()
 	if b.closed.Load() {
-		return nil
+		return nil, -1
 	}
-	p := b.parts.Get()
+	p = b.parts.Get()
 	p.b, p.shard = b, shard
 	p.holders.Store(1 + int32(len(p.places)))
 	b.open.Add(len(p.places))
@@ -98,7 +108,7 @@ func (a *appender) part(shard int) *part {
 		b.lines[i][shard].take(&p.places[i])
 	}
 	a.parts = append(a.parts, p)
-	return p
+	return p, len(a.parts) - 1
 }
 
 // isLast reports whether nobody has a place behind the part's.

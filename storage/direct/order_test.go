@@ -26,6 +26,11 @@ func begin(t *testing.T, b *Backend) tx { return tx{b.AppenderV2(context.Backgro
 
 func (x tx) add(target uint64, at int64) {
 	x.AppenderV2.(storage.TargetAppender).Target(target)
+	x.append(target, at)
+}
+
+// append appends a sample to the place that was chosen.
+func (x tx) append(target uint64, at int64) {
 	if _, err := x.Append(0, seriesOf(target), 0, at, float64(at), nil, nil, promstorage.AppendV2Options{}); err != nil {
 		x.t.Error(err)
 	}
@@ -106,6 +111,30 @@ func TestARolledBackPlaceVanishes(t *testing.T) {
 	second = two.commit()
 	require.NoError(t, one.Commit())
 	require.NoError(t, <-second)
+}
+
+// The converter takes its places under the targets' locks and appends later,
+// when others have come behind it: the places hold all the same.
+func TestPlacesAreTakenBeforeTheAppends(t *testing.T) {
+	far := storagetest.NewFarEnd(t)
+	b := openTo(t, far)
+	one, two := begin(t, b), begin(t, b)
+	first := one.AppenderV2.(storage.TargetAppender)
+	second := two.AppenderV2.(storage.TargetAppender)
+	a := first.Target(0)
+	behind := second.Target(0)
+	again := first.Target(0) // Back at the target, behind the other one.
+
+	first.At(again)
+	one.append(0, 3)
+	second.At(behind)
+	two.append(0, 2)
+	first.At(a)
+	one.append(0, 1)
+	done := [2]<-chan error{one.commit(), two.commit()}
+	require.NoError(t, <-done[0])
+	require.NoError(t, <-done[1])
+	require.Equal(t, []int64{1, 2, 3}, times(far, 0))
 }
 
 // T32 g, by the far end's own check, and order within each series, when many

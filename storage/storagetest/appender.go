@@ -17,12 +17,28 @@ type recorderAppender struct {
 	ctx     context.Context
 	tx      int
 	target  uint64
+	places  []uint64
 	pending []*kept
 	settled string
 }
 
-// Target notes the target of the samples that follow.
-func (a *recorderAppender) Target(hash uint64) { a.target = hash }
+// Target notes a target; a place is its number in the transaction.
+func (a *recorderAppender) Target(hash uint64) int {
+	a.target = hash
+	a.places = append(a.places, hash)
+	return len(a.places) - 1
+}
+
+// At notes to which target the samples that follow belong.
+func (a *recorderAppender) At(place int) {
+	if place < 0 || place >= len(a.places) {
+		a.rec.mu.Lock()
+		defer a.rec.mu.Unlock()
+		a.rec.violatef("At(%d): Target has returned no such place", place)
+		return
+	}
+	a.target = a.places[place]
+}
 
 // Append keeps the sample until Commit.
 func (a *recorderAppender) Append(ref promstorage.SeriesRef, ls labels.Labels, st, t int64, v float64, h *histogram.Histogram, fh *histogram.FloatHistogram, opts promstorage.AppendV2Options) (promstorage.SeriesRef, error) {

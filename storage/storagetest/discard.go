@@ -65,7 +65,10 @@ func (d *Discard) Close(context.Context) error {
 func (d *Discard) Series() int { return int(d.last.Load()) }
 
 // Target does nothing.
-func (a *discardAppender) Target(uint64) {}
+func (a *discardAppender) Target(uint64) int { return 0 }
+
+// At does nothing.
+func (a *discardAppender) At(int) {}
 
 // Append returns the series' ref.
 func (a *discardAppender) Append(ref promstorage.SeriesRef, ls labels.Labels, _, _ int64, _ float64, _ *histogram.Histogram, _ *histogram.FloatHistogram, _ promstorage.AppendV2Options) (promstorage.SeriesRef, error) {
