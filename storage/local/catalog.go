@@ -85,7 +85,7 @@ func (c *catalog) load() error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // Nothing was written to it.
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, maxCatalogLine)
 	for lines.Scan() && len(c.families) < c.max {

@@ -2,7 +2,6 @@ package storagetest
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 	"unsafe"
@@ -263,7 +262,7 @@ func closedIsUnavailable(t *testing.T, h *Harness) {
 	}
 	require.Error(t, err, "Append or Commit after Close")
 	var e *storage.Error
-	require.True(t, errors.As(err, &e), "must be a *storage.Error: %v", err)
+	require.ErrorAs(t, err, &e)
 	require.Equal(t, storage.KindUnavailable, e.Kind)
 	_, refused := storage.RefusalReason(err)
 	require.False(t, refused, "the samples are not to blame: %v", err)
