@@ -46,6 +46,9 @@ func (g *Gateway) AdminHandler() http.Handler {
 	if g.o.API != nil {
 		page("/api/v1/", "", "", g.o.API)
 	}
+	for _, p := range g.o.Pages {
+		page("GET "+p.Path, p.Path, p.What, p.Handler)
+	}
 	page("/debug/pprof/", "/debug/pprof/", "profiles of the process", http.HandlerFunc(pprof.Index))
 	page("/debug/pprof/cmdline", "", "", http.HandlerFunc(pprof.Cmdline))
 	page("/debug/pprof/profile", "", "", http.HandlerFunc(pprof.Profile))

@@ -55,6 +55,8 @@ type exchange struct {
 	giveSlot func()
 	// size is the inflated size, for the metrics.
 	size int
+	// peer is the sender's address, if the Pusher wants it.
+	peer string
 	// out holds an answer that is not a constant.
 	out []byte
 	// header is where the frame header of a gRPC message is read to.
@@ -78,7 +80,7 @@ func (x *exchange) done() {
 	x.body.Release()
 	x.wire, x.body = nil, nil
 	x.g.gate.shrink(x.held)
-	x.held, x.size = 0, 0
+	x.held, x.size, x.peer = 0, 0, ""
 	if cap(x.out) > maxKeptOut {
 		x.out = nil
 	}
@@ -179,7 +181,7 @@ func (x *exchange) push(ctx context.Context, c compression, json bool, inflated 
 	} else if err := x.inflate(c, inflated); err != nil {
 		return converter.Report{}, err
 	}
-	req := converter.Request{JSON: json, Converted: x.giveSlot}
+	req := converter.Request{JSON: json, Peer: x.peer, Converted: x.giveSlot}
 	if x.body != nil {
 		// Closed, so that nobody who appends can reach what is behind.
 		req.Body = x.body.B[:len(x.body.B):len(x.body.B)]

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 
@@ -120,6 +121,9 @@ func (g *Gateway) export(ctx context.Context) (reply *rawReply, err error) {
 	defer m.inFlight.Dec()
 
 	x := g.exchanges.Get()
+	if from, ok := peer.FromContext(ctx); ok && g.o.PassPeer {
+		x.peer = from.Addr.String()
+	}
 	defer func() {
 		if v := recover(); v != nil {
 			if x != nil {

@@ -142,6 +142,9 @@ func (g *Gateway) exportHTTP(w http.ResponseWriter, r *http.Request, enc format,
 	defer m.inFlight.Dec()
 
 	x := g.exchanges.Get()
+	if g.o.PassPeer {
+		x.peer = r.RemoteAddr
+	}
 	settled := false
 	defer func() {
 		if v := recover(); v != nil {

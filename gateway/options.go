@@ -26,18 +26,17 @@ type Pusher interface {
 const (
 	// DefaultMaxRequestSize is what the OTLP specification recommends, in bytes.
 	DefaultMaxRequestSize = 64 << 20
-	// DefaultMaxJSONSize is lower, because decoding JSON costs many times its
-	// size.
+	// DefaultMaxJSONSize is lower: reading JSON costs several times as much per
+	// byte, and it takes more bytes to say the same.
 	DefaultMaxJSONSize = 16 << 20
 	// DefaultMaxInFlightBytes is a quarter of 1 GiB; whoever knows the memory
 	// limit gives a quarter of that.
 	DefaultMaxInFlightBytes = 256 << 20
 	// DefaultJSONWeight is how many bytes in flight one byte of OTLP/JSON counts
-	// for. The decoded tree of ordinary SDK output takes 5 to 7 times the text,
-	// and the protobuf made of it another third. A document made to be
-	// expensive takes more; [Options.MaxJSONSize] and the conversion slots bound
-	// that.
-	DefaultJSONWeight = 8
+	// for: itself, and the protobuf that is made of it. That is two thirds of
+	// the text for ordinary SDK output and at most four times the text, for
+	// documents of nothing but one-digit numbers.
+	DefaultJSONWeight = 5
 	// DefaultSlotWait is below the 10 s after which OTLP exporters give up.
 	DefaultSlotWait = 5 * time.Second
 	// DefaultRequestTimeout covers a 64 MiB body at 10 Mbit/s.
@@ -68,7 +67,7 @@ type Options struct {
 	// buffers. One that is alone is always admitted, so that no setting makes a
 	// legal request impossible.
 	MaxInFlightBytes int64
-	// JSONWeight is what one inflated byte of OTLP/JSON weighs; by default 8.
+	// JSONWeight is what one inflated byte of OTLP/JSON weighs; by default 5.
 	JSONWeight int64
 	// ConversionSlots bounds the requests being inflated and converted at once,
 	// overriding the default of twice the CPUs.
@@ -85,6 +84,9 @@ type Options struct {
 	// allows none.
 	CORSAllowedOrigins []string
 
+	// PassPeer tells the Pusher from which address each request came.
+	PassPeer bool
+
 	// Ready says whether the rest of the process can take requests: nil if so,
 	// otherwise why not. It must be cheap. Nil is always ready.
 	Ready func() error
@@ -95,6 +97,15 @@ type Options struct {
 	Config func() []byte
 	// API serves /api/v1/ on the admin listener. Nil leaves it out.
 	API http.Handler
+	// Pages are further pages of the admin listener.
+	Pages []Page
+}
+
+// Page is a page of the admin listener: GET Path is served by Handler, and the
+// index says What it shows.
+type Page struct {
+	Path, What string
+	Handler    http.Handler
 }
 
 // withDefaults returns o with every zero replaced, or all that is wrong with it.

@@ -15,7 +15,7 @@ func TestOptionsDefaults(t *testing.T) {
 	require.EqualValues(t, 64<<20, o.GRPCMaxRequestSize)
 	require.EqualValues(t, 16<<20, o.MaxJSONSize)
 	require.EqualValues(t, 256<<20, o.MaxInFlightBytes)
-	require.EqualValues(t, 8, o.JSONWeight)
+	require.EqualValues(t, 5, o.JSONWeight)
 	require.Equal(t, 2*runtime.GOMAXPROCS(0), o.ConversionSlots)
 	require.Equal(t, 5*time.Second, o.SlotWait)
 	require.Equal(t, time.Minute, o.RequestTimeout)
