@@ -184,13 +184,15 @@ func (a *appender) append(ref promstorage.SeriesRef, s *sample) (promstorage.Ser
 			return got, nil
 		}
 	}
-	var partial *promstorage.AppendPartialError
-	if errors.As(err, &partial) {
+	if err == nil {
+		return got, nil
+	}
+	if partial, ok := errors.AsType[*promstorage.AppendPartialError](err); ok {
 		// The sample is in. Exemplars are best effort.
 		a.b.metrics.exemplars.Add(float64(len(partial.ExemplarErrors)))
-		err = nil
+		return got, nil
 	}
-	return got, err
+	return 0, err
 }
 
 // Commit stores the samples: it returns nil when they are in the head and its
