@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/prometheus/prometheus/model/histogram"
 	promstorage "github.com/prometheus/prometheus/storage"
 )
 
@@ -88,6 +89,9 @@ func RefusalReason(err error) (reason string, ok bool) {
 		return "too_old", true
 	case errors.Is(err, promstorage.ErrOutOfOrderSample):
 		return "out_of_order", true
+	}
+	if invalid := (histogram.Error{}); errors.As(err, &invalid) {
+		return "buckets", true
 	}
 	return "", false
 }
