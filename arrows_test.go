@@ -23,6 +23,7 @@ var rooms = map[string][]string{
 	"storage/storagetest": {"storage", "pool"},
 	"storage/remotewrite": {"storage", "pool"},
 	"storage/local":       {"storage", "pool"},
+	"storage/local/...":   {"storage", "pool"},
 	"storage/direct":      {"storage", "storage/remotewrite", "pool"},
 
 	"converter":               {"converter/...", "storage", "pool"},

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -13,6 +15,7 @@ import (
 	"github.com/otlpgw/otlpgw/storage"
 	"github.com/otlpgw/otlpgw/storage/direct"
 	"github.com/otlpgw/otlpgw/storage/local"
+	"github.com/otlpgw/otlpgw/storage/local/promapi"
 	"github.com/otlpgw/otlpgw/storage/remotewrite"
 )
 
@@ -88,5 +91,14 @@ func openLocal(c *config.Loaded, logger *slog.Logger, reg prometheus.Registerer)
 	if err != nil {
 		return nil, nil, fmt.Errorf("--storage.path %s: %w", c.Storage.Path, err)
 	}
-	return b, nil, nil
+	api, err := promapi.New(promapi.Options{
+		Store:      b,
+		Logger:     logger,
+		Registerer: reg,
+	})
+	if err != nil {
+		// Nothing was written yet that a close could lose.
+		return nil, nil, errors.Join(err, b.Close(context.Background()))
+	}
+	return b, api, nil
 }

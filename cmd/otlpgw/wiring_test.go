@@ -1,0 +1,132 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/otlptranslator"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otlpgw/otlpgw/cmd/otlpgw/config"
+	"github.com/otlpgw/otlpgw/converter"
+	"github.com/otlpgw/otlpgw/converter/series"
+	"github.com/otlpgw/otlpgw/storage/remotewrite"
+)
+
+func loaded(t *testing.T, file string, args ...string) *config.Loaded {
+	t.Helper()
+	flags, err := config.ParseFlags(args, new(strings.Builder))
+	require.NoError(t, err)
+	name := filepath.Join(t.TempDir(), "otlpgw.yaml")
+	require.NoError(t, os.WriteFile(name, []byte(file), 0o600))
+	c, err := config.Load(name, flags, os.Getenv)
+	require.NoError(t, err)
+	return c
+}
+
+// Without a file the converter does what Prometheus does, which is its zero.
+func TestPipelineDefaults(t *testing.T) {
+	require.Equal(t, converter.Options{
+		Names:  converter.NameOptions{Strategy: otlptranslator.UnderscoreEscapingWithSuffixes},
+		Limits: converter.Limits{MaxFuture: 10 * time.Minute},
+		Cache:  series.Options{IdleTimeout: time.Hour},
+	}, pipelineOptions(loaded(t, ""), nil, nil, nil))
+}
+
+// Every key that the converter honours reaches it.
+func TestPipelineOptions(t *testing.T) {
+	c := loaded(t, `
+otlp:
+  promote_resource_attributes: [a]
+  translation_strategy: NoTranslation
+  keep_identifying_resource_attributes: true
+  convert_histograms_to_nhcb: true
+  promote_scope_metadata: false
+  label_name_underscore_sanitization: false
+  label_name_preserve_multiple_underscores: false
+  le_format: openmetrics
+  disable_target_info: true
+  namespace: ns
+  type_and_unit_labels: true
+limits: {max_future: 1m, max_sample_age: 2h}
+cache: {max_bytes: 1MiB, max_series: 5, idle_timeout: 3m}
+`)
+	logger := slog.New(slog.DiscardHandler)
+	require.Equal(t, converter.Options{
+		Logger: logger,
+		Names:  converter.NameOptions{Strategy: otlptranslator.NoTranslation, Namespace: "ns"},
+		Labels: converter.LabelOptions{
+			PromoteResourceAttributes:         []string{"a"},
+			KeepIdentifyingResourceAttributes: true,
+			DisableScopeMetadata:              true,
+			KeepLeadingUnderscore:             true,
+			CollapseUnderscores:               true,
+			TypeAndUnit:                       true,
+		},
+		NHCB:              true,
+		DisableTargetInfo: true,
+		OpenMetricsLE:     true,
+		Limits:            converter.Limits{MaxFuture: time.Minute, MaxSampleAge: 2 * time.Hour},
+		Cache:             series.Options{MaxBytes: 1 << 20, MaxSeries: 5, IdleTimeout: 3 * time.Minute},
+	}, pipelineOptions(c, nil, logger, nil))
+
+	all := loaded(t, "otlp: {promote_all_resource_attributes: true, ignore_resource_attributes: [b]}\n")
+	o := pipelineOptions(all, nil, nil, nil)
+	require.True(t, o.Labels.PromoteAllResourceAttributes)
+	require.Equal(t, []string{"b"}, o.Labels.IgnoreResourceAttributes)
+}
+
+// A URL by flag is the destination that remotewrite itself calls the default,
+// with Prometheus's HTTP client.
+func TestDestinationDefaults(t *testing.T) {
+	const url = "http://far.example/write"
+	c := loaded(t, "", "--remote-write.url="+url)
+	want := remotewrite.DefaultDestinationOptions(url)
+	want.HTTPClientConfig.EnableHTTP2 = false // as Prometheus's remote write
+	require.Equal(t, want, destination(&c.RemoteWrite[0]))
+}
+
+func TestDestination(t *testing.T) {
+	c := loaded(t, `
+remote_write:
+  - url: http://far.example/write
+    name: far
+    headers: {X-Scope-OrgID: a}
+    remote_timeout: 7s
+    write_relabel_configs: [{action: labeldrop, regex: x}]
+    send_exemplars: false
+    send_native_histograms: false
+    protobuf_message: prometheus.WriteRequest
+    convert_nhcb_to_classic: true
+    bearer_token: secret
+    queue_config: {max_samples_per_send: 9, min_backoff: 1s, max_backoff: 2s}
+  - url: http://aws.example/write
+    required: false
+    protobuf_message: io.prometheus.write.v2.Request
+    sigv4: {region: eu-1}
+`)
+	d := destination(&c.RemoteWrite[0])
+	require.Equal(t, "far", d.Name)
+	require.Equal(t, map[string]string{"X-Scope-OrgID": "a"}, d.Headers)
+	require.Equal(t, 7*time.Second, d.RemoteTimeout)
+	require.Len(t, d.WriteRelabelConfigs, 1)
+	require.False(t, d.SendExemplars)
+	require.False(t, d.SendNativeHistograms)
+	require.Equal(t, remotewrite.MessageV1, d.ProtobufMessage)
+	require.True(t, d.ConvertNHCBToClassic)
+	require.Equal(t, "secret", string(d.HTTPClientConfig.Authorization.Credentials), "the old key, where it is read now")
+	require.Equal(t, 9, d.MaxSamplesPerSend)
+	require.Equal(t, time.Second, d.MinBackoff)
+	require.Equal(t, 2*time.Second, d.MaxBackoff)
+	require.True(t, d.Required)
+
+	d = destination(&c.RemoteWrite[1])
+	require.False(t, d.Required)
+	require.Equal(t, remotewrite.MessageV2, d.ProtobufMessage)
+	require.Equal(t, "eu-1", d.SigV4.Region)
+	require.True(t, d.SendExemplars)
+}
