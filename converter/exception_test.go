@@ -3,6 +3,7 @@ package converter_test
 import (
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -30,7 +31,7 @@ var exceptions = []exception{
 			thresholds := zeroThresholds(req)
 			for i := range out {
 				if h := out[i].H; h != nil && h.ZeroThreshold != 0 {
-					h.ZeroThreshold = thresholds[[2]uint64{math.Float64bits(h.Sum), h.Count}]
+					h.ZeroThreshold = thresholds[worldMetric.FindString(out[i].MetricFamilyName)]
 				}
 			}
 		},
@@ -199,6 +200,24 @@ var exceptions = []exception{
 		},
 	},
 	{
+		name: "target_info of what was rejected", why: "target_info describes series, so a resource of which no point was accepted has none; Prometheus counts the points that it leaves out",
+		edit: func(req *colmetricspb.ExportMetricsServiceRequest, _ settings) {
+			for _, r := range req.ResourceMetrics {
+				for _, s := range r.ScopeMetrics {
+					s.Metrics = slices.DeleteFunc(s.Metrics, func(m *metricspb.Metric) bool {
+						switch m.Data.(type) {
+						case *metricspb.Metric_Gauge, *metricspb.Metric_Summary:
+							return false
+						}
+						temporality := cmp.Or(m.GetSum().GetAggregationTemporality(),
+							m.GetHistogram().GetAggregationTemporality(), m.GetExponentialHistogram().GetAggregationTemporality())
+						return temporality != metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE
+					})
+				}
+			}
+		},
+	},
+	{
 		name: "empty namespace", why: "compat spec, Resource Attributes: job is the name alone; Prometheus writes /name",
 		edit: func(req *colmetricspb.ExportMetricsServiceRequest, _ settings) {
 			for _, r := range req.ResourceMetrics {
@@ -261,21 +280,21 @@ var exceptions = []exception{
 // nameless stands for a scope's missing name in what Prometheus gets.
 const nameless = "a scope without a name"
 
-// zeroThresholds returns what the exponential points of req ask for, by sum and
-// count, which tell them apart well enough.
-func zeroThresholds(req *colmetricspb.ExportMetricsServiceRequest) map[[2]uint64]float64 {
-	out := make(map[[2]uint64]float64)
+// zeroThresholds returns what the exponential histograms of req ask for, by
+// [worldMetric].
+func zeroThresholds(req *colmetricspb.ExportMetricsServiceRequest) map[string]float64 {
+	out := make(map[string]float64)
 	for m := range metricsOf(req) {
 		for _, p := range m.GetExponentialHistogram().GetDataPoints() {
-			threshold := p.ZeroThreshold
-			if threshold == 0 {
-				threshold = 1e-128
-			}
-			out[[2]uint64{math.Float64bits(p.GetSum()), p.Count}] = threshold
+			out[worldMetric.FindString(m.Name)] = cmp.Or(p.ZeroThreshold, 1e-128)
 		}
 	}
 	return out
 }
+
+// worldMetric finds the part of a metric's name that the world makes unique and
+// no strategy changes.
+var worldMetric = regexp.MustCompile(`m[0-9]+`)
 
 func isTargetInfo(s storagetest.Sample) bool {
 	return strings.HasSuffix(s.Labels.Get(model.MetricNameLabel), "target_info")

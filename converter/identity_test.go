@@ -1,17 +1,23 @@
 package converter_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otlpgw/otlpgw/converter"
 	"github.com/otlpgw/otlpgw/converter/convertertest"
 	"github.com/otlpgw/otlpgw/storage"
+	"github.com/otlpgw/otlpgw/storage/storagetest"
 )
 
 // The order of attributes is no identity, however many orders a sender finds:
@@ -113,4 +119,73 @@ func TestRefusedIsNotAcknowledged(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, report.Rejected)
 	require.Equal(t, "first{instance=\"a1\", job=\"shop\"} 1 @1000\n", b.take(t, 0).series)
+}
+
+// Tenants share nothing: what one tenant sent is neither a retry nor a conflict
+// for another.
+func TestTenantsAreApart(t *testing.T) {
+	b := newBench(t, readSettings(t, nil))
+	for value, tenant := range []string{"", "a", "b"} {
+		req, err := convertertest.Metrics(fmt.Sprintf(
+			`metrics { name: "m" gauge { data_points { time_unix_nano: @1000 as_int: %d } } }`, value))
+		require.NoError(t, err)
+		body := convertertest.Ascending(req)
+		for _, stored := range []string{fmt.Sprintf("m{instance=\"a1\", job=\"shop\"} %d @1000\n", value), ""} {
+			report, err := b.line.Push(context.Background(), converter.Request{Tenant: tenant, Body: body})
+			require.NoError(t, err)
+			require.Equal(t, converter.Report{Points: 1}, report)
+			require.Equal(t, stored, b.take(t, 0).series)
+		}
+	}
+}
+
+// A backend that panics takes neither the pipeline nor a lock with it: the
+// transaction is rolled back, the slot given back, and the next request is
+// served as if nothing had been.
+func TestPanickingBackend(t *testing.T) {
+	backend := &panicking{Recorder: storagetest.NewRecorder()}
+	o := readSettings(t, nil).options()
+	o.Backend, o.Now = backend, func() time.Time { return time.UnixMilli(3_600_000) }
+	line, err := converter.New(o)
+	require.NoError(t, err)
+	for range 3 {
+		backend.left = 4
+		converted := 0
+		require.PanicsWithValue(t, "out of luck", func() {
+			_, _ = line.Push(context.Background(), converter.Request{Body: refusable(t), Converted: func() { converted++ }})
+		})
+		require.Equal(t, 1, converted)
+		require.Empty(t, backend.Samples())
+	}
+	require.Equal(t, 3, backend.Counts().Rollback)
+
+	backend.left = 100
+	report, err := line.Push(context.Background(), converter.Request{Body: refusable(t)})
+	require.NoError(t, err)
+	require.Equal(t, converter.Report{Points: 3}, report)
+	require.Len(t, backend.Samples(), 7)
+	backend.AssertClean(t)
+}
+
+// panicking is a recorder whose appends panic when luck runs out.
+type panicking struct {
+	*storagetest.Recorder
+	left int
+}
+
+func (p *panicking) AppenderV2(ctx context.Context) promstorage.AppenderV2 {
+	return &panickingAppender{p.Recorder.AppenderV2(ctx), p}
+}
+
+type panickingAppender struct {
+	promstorage.AppenderV2
+	backend *panicking
+}
+
+func (a *panickingAppender) Append(ref promstorage.SeriesRef, ls labels.Labels, st, ms int64, v float64, h *histogram.Histogram, fh *histogram.FloatHistogram, opts promstorage.AppendV2Options) (promstorage.SeriesRef, error) {
+	if a.backend.left == 0 {
+		panic("out of luck")
+	}
+	a.backend.left--
+	return a.AppenderV2.Append(ref, ls, st, ms, v, h, fh, opts)
 }

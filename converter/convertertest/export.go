@@ -136,12 +136,10 @@ func (w *World) exponential(s *stream, i int, set []*commonpb.KeyValue) *metrics
 	p := &metricspb.ExponentialHistogramDataPoint{
 		Attributes: set, StartTimeUnixNano: start, TimeUnixNano: at, Flags: w.flags(), Scale: s.scale,
 		ZeroCount: uint64(w.rnd.IntN(3)), Positive: w.buckets(), Exemplars: w.exemplars(nil), Sum: proto.Float64(w.value()),
+		ZeroThreshold: s.threshold,
 	}
 	if w.chance(30) {
 		p.Negative = w.buckets()
-	}
-	if w.chance(10) {
-		p.ZeroThreshold = 0.25
 	}
 	p.Count = p.ZeroCount
 	for _, n := range append(p.GetPositive().GetBucketCounts(), p.GetNegative().GetBucketCounts()...) {

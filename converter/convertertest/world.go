@@ -44,8 +44,10 @@ type stream struct {
 	bounds   []float64
 	hasSum   bool
 	scale    int32
-	sets     [][]*commonpb.KeyValue
-	counts   []uint64
+	// threshold is the zero threshold, 0 for none.
+	threshold float64
+	sets      [][]*commonpb.KeyValue
+	counts    []uint64
 }
 
 // NewWorld invents a world of which all streams begin at startMs, in ms after
@@ -146,6 +148,7 @@ func (w *World) stream() *stream {
 			ExponentialHistogram: &metricspb.ExponentialHistogram{AggregationTemporality: w.temporality()},
 		}
 		s.scale = int32(w.rnd.IntN(25) - 4)
+		s.threshold = pick(w, 0, 0, 0.25)
 	case 9:
 		s.template.Data = &metricspb.Metric_Summary{Summary: &metricspb.Summary{}}
 		s.bounds = pick(w, nil, []float64{0.5, 0.99}, []float64{0, 0.25, 1})
