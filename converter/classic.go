@@ -27,8 +27,8 @@ func (c *converter) histogramPoint(t *task, b []byte) (Reason, *otlp.Error) {
 	if reason == accepted && !stale {
 		reason = checkBuckets(p)
 	}
-	if stale && p.Bounds.Len() > maxBuckets {
-		reason = ReasonLimit
+	if stale && checkBounds(p.Bounds) != accepted {
+		p.Bounds = nil // Of a point without a value only attributes and times count.
 	}
 	if reason == accepted && !stale && t.metric.native && !p.HasSum {
 		reason = ReasonNoSum
@@ -47,10 +47,10 @@ func (c *converter) histogramPoint(t *task, b []byte) (Reason, *otlp.Error) {
 	}
 	if pt.reject != accepted {
 		c.detail = pt.detail
-		return pt.reject, checkExemplars(p.Exemplars)
+		return pt.reject, otlp.CheckExemplars(p.Exemplars)
 	}
 	if stale {
-		return c.stageStale(t, pt, &p.Point, ms)
+		return c.stageStale(t, pt, &p.Point, st, ms)
 	}
 	from := len(c.values)
 	c.value(float64(p.Count))
@@ -70,14 +70,10 @@ func (c *converter) histogramPoint(t *task, b []byte) (Reason, *otlp.Error) {
 // checkBuckets finds contradictions in a point (metrics.proto,
 // HistogramDataPoint).
 func checkBuckets(p *otlp.Histogram) Reason {
-	n := p.Bounds.Len()
-	if n > maxBuckets {
-		return ReasonLimit
-	}
-	if p.Counts.Len() == 0 && n == 0 {
+	if p.Counts.Len() == 0 && p.Bounds.Len() == 0 {
 		return accepted
 	}
-	if p.Counts.Len() != n+1 {
+	if p.Counts.Len() != p.Bounds.Len()+1 {
 		return ReasonBuckets
 	}
 	total, carry := uint64(0), uint64(0)
@@ -89,8 +85,16 @@ func checkBuckets(p *otlp.Histogram) Reason {
 	if total != p.Count || carry != 0 {
 		return ReasonBuckets
 	}
-	for i := range n {
-		if b := p.Bounds.Float(i); b != b || i > 0 && b <= p.Bounds.Float(i-1) {
+	return checkBounds(p.Bounds)
+}
+
+// checkBounds reports bounds that do not ascend, and too many of them.
+func checkBounds(bounds otlp.Fixed64s) Reason {
+	if bounds.Len() > maxBuckets {
+		return ReasonLimit
+	}
+	for i := range bounds.Len() {
+		if b := bounds.Float(i); b != b || i > 0 && b <= bounds.Float(i-1) {
 			return ReasonBuckets
 		}
 	}
@@ -196,6 +200,8 @@ func (c *converter) stageAll(t *task, pt *point, p *otlp.Point, st, ms int64, bu
 		return c.late(refused, ms), nil
 	case fresh == 0 && repeated > 0:
 		c.repeated++
+	case fresh == 0 && !pt.gaps:
+		c.merged(t, pt.records[0])
 	case fresh == 0 && pt.gaps:
 		c.opts.metrics.dropped.Inc()
 	}
@@ -226,9 +232,9 @@ func (c *converter) keepFresh(s *staged, none bool) {
 }
 
 // stageStale ends every series of a point.
-func (c *converter) stageStale(t *task, pt *point, p *otlp.Point, ms int64) (Reason, *otlp.Error) {
+func (c *converter) stageStale(t *task, pt *point, p *otlp.Point, st, ms int64) (Reason, *otlp.Error) {
 	for range pt.records {
 		c.value(staleNaN)
 	}
-	return c.stageAll(t, pt, p, 0, ms, len(pt.records), nil)
+	return c.stageAll(t, pt, p, st, ms, len(pt.records), nil)
 }

@@ -24,7 +24,7 @@ const (
 
 var conflictText = [conflictKinds]struct{ kind, text string }{
 	conflictWriters: {"writers", "start times alternate or the value falls: two processes write one series; give each its own service.instance.id"},
-	conflictSeries:  {"series", "two values for one time: two streams translate to one series"},
+	conflictSeries:  {"series", "two streams translate to one series; the first value for a time stays"},
 	conflictType:    {"type", "the name is already used with another type, which stays"},
 	conflictInfo:    {"target_info", "two resources with one job and instance differ in other attributes"},
 }

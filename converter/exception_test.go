@@ -168,21 +168,6 @@ var exceptions = []exception{
 		},
 	},
 	{
-		name: "start of a family that ends", why: "staleness markers of classic histograms and summaries carry no start; Prometheus passes it on",
-		edit: func(req *colmetricspb.ExportMetricsServiceRequest, s settings) {
-			for m := range metricsOf(req) {
-				if (m.GetHistogram() == nil || s.NHCB) && m.GetSummary() == nil {
-					continue
-				}
-				for p := range pointsOf(m) {
-					if p.GetFlags()&1 != 0 {
-						p.setStart(0)
-					}
-				}
-			}
-		},
-	},
-	{
 		name: "promoted keys that meet", why: "compat spec, Metric Attributes: joined, as Prometheus itself does in target_info; elsewhere it keeps one",
 		fix: func(out []storagetest.Sample, _ *colmetricspb.ExportMetricsServiceRequest, s settings) {
 			target := func(s storagetest.Sample) string { return s.Labels.Get("job") + "\xff" + s.Labels.Get("instance") }

@@ -29,7 +29,7 @@ const (
 func (c *converter) pointExemplars(t *task, p *otlp.Point, fresh bool, bounds otlp.Fixed64s, pointMs int64) *otlp.Error {
 	c.placed, c.taken = c.placed[:0], 0
 	if !fresh || !t.metric.exemplars(p) {
-		return checkExemplars(p.Exemplars)
+		return otlp.CheckExemplars(p.Exemplars)
 	}
 	return c.placeExemplars(p.Exemplars, bounds, pointMs)
 }

@@ -37,7 +37,7 @@ func (c *converter) findScope(s *series.Sender[*sender], sm *otlp.ScopeMetrics) 
 	e := index.Find(raw, d, s.State.room())
 	if e == nil {
 		sc := c.newScope(&view, sm.SchemaURL)
-		e, sc.kept = index.Add(raw, d, sc, scopeCost, s.State.room())
+		e, sc.kept = index.Add(raw, d, sc, scopeCost+sizeOf(sc.labels), s.State.room())
 	}
 	e.Used = c.epoch
 	return e.Value, nil
@@ -119,7 +119,7 @@ func (c *converter) findMetric(s *sender, sc *scope, view *otlp.Metric) (*metric
 	if m.reject == accepted && !c.opts.families.enter(c.tenant.Name, m) {
 		c.conflict(conflictType, s, m.name, string(view.Name), true)
 	}
-	e, kept := sc.metrics.Add(c.key, series.DigestOf(c.key), m, metricCost+len(m.name)+len(m.meta.Help), s.roomIf(sc.kept))
+	e, kept := sc.metrics.Add(c.key, series.DigestOf(c.key), m, metricCost+len(m.name)+len(m.meta.Help)+len(m.meta.Unit), s.roomIf(sc.kept))
 	e.Used, m.kept = c.epoch, kept
 	if !kept && m.reject == accepted {
 		c.opts.families.leave(c.tenant.Name, m)
@@ -178,7 +178,8 @@ func (c *converter) newMetric(in *otlp.Metric, hint []byte) *metric {
 		}
 	}
 	name, err := c.namer.Build(named)
-	if err != nil || !c.ownName(in.Name) || !utf8.Valid(in.Name) || !utf8.Valid(in.Unit) {
+	if err != nil || !c.ownName(in.Name) || !utf8.Valid(in.Name) || !utf8.Valid(in.Unit) ||
+		len(name) > maxLabelText-len("_bucket") {
 		m.reject = ReasonName
 		return m
 	}
@@ -229,6 +230,7 @@ type canonicalAttribute struct {
 // canonicalize appends the meaning of attributes to c.canonical: sorted by key,
 // values by kind and text, so that no spelling on the wire matters.
 func (c *converter) canonicalize(l otlp.List) *otlp.Error {
+	clear(c.sorting)
 	c.sorting = c.sorting[:0]
 	for {
 		b, ok := l.Next()
@@ -247,6 +249,7 @@ func (c *converter) canonicalize(l otlp.List) *otlp.Error {
 
 // canonicalizeRun is canonicalize for a raw run of attributes.
 func (c *converter) canonicalizeRun(run []byte) *otlp.Error {
+	clear(c.sorting)
 	c.sorting = c.sorting[:0]
 	for a := otlp.EachOf(run); ; {
 		key, v, ok, err := a.Next()
@@ -279,4 +282,12 @@ func copyAttributes(list []attribute) []attribute {
 		out[i] = attribute{strings.Clone(a.name), strings.Clone(a.value), strings.Clone(a.key)}
 	}
 	return out
+}
+
+// sizeOf returns what attributes cost that were copied, in bytes.
+func sizeOf(list []attribute) (n int) {
+	for _, a := range list {
+		n += 48 + len(a.name) + len(a.value) + len(a.key)
+	}
+	return n
 }

@@ -17,6 +17,10 @@ import (
 // request. Senders that invent attribute keys must not grow it without bound.
 const maxNames = 4096
 
+// maxLabelText is the longest name or value that labels.Labels can hold: it
+// panics on longer ones, and at 2^24 it stores a length of 0.
+const maxLabelText = 1<<24 - 1
+
 // attribute is one label on its way: its name, its value, and the key it had,
 // by which values that meet in one name are ordered.
 type attribute struct{ name, value, key string }
@@ -42,6 +46,7 @@ func (lb *labelBuilder) reset() {
 	clear(lb.names)
 	clear(lb.list[:cap(lb.list)])
 	lb.list, lb.text = lb.list[:0], lb.text[:0]
+	lb.out = labels.ScratchBuilder{} // It cannot be cleared.
 }
 
 // begin starts a new label set.

@@ -28,6 +28,9 @@ func (c *converter) over(n int) string {
 		}
 		names++
 		size += len(a.name) + len(a.value)
+		if len(a.name) > maxLabelText || len(a.value) > maxLabelText {
+			return fmt.Sprintf("label %q is longer than %d bytes", excerpt(a.name), maxLabelText)
+		}
 		if l.MaxLabelNameLength > 0 && len(a.name) > l.MaxLabelNameLength {
 			return fmt.Sprintf("label name %q of %d bytes is longer than limits.max_label_name_length (%d)",
 				excerpt(a.name), len(a.name), l.MaxLabelNameLength)

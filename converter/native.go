@@ -92,7 +92,7 @@ func (c *converter) stageNative(t *task, p *otlp.Point, st, ms int64, h *histogr
 	}
 	if pt.reject != accepted {
 		c.detail = pt.detail
-		return pt.reject, checkExemplars(p.Exemplars)
+		return pt.reject, otlp.CheckExemplars(p.Exemplars)
 	}
 	return c.stageOne(t, pt, p, st, ms, nativeBits(h), h)
 }
@@ -147,7 +147,7 @@ const maxGap = 2
 // but for gaps of at most maxGap. The first span's offset is the index of the
 // first bucket, those of the others are gap lengths.
 func (s *slab) layout(counts []uint64, offset int64, shift uint, base int64) ([]histogram.Span, []int64) {
-	spans, deltas := s.begin()
+	spans, deltas := s.begin(len(counts))
 	var previous int64
 	last := int64(0) // native index of the last bucket written
 	for i := 0; i < len(counts); {

@@ -34,7 +34,7 @@ func (c *converter) numberPoint(t *task, b []byte) (Reason, *otlp.Error) {
 	}
 	if pt.reject != accepted {
 		c.detail = pt.detail
-		return pt.reject, checkExemplars(p.Exemplars)
+		return pt.reject, otlp.CheckExemplars(p.Exemplars)
 	}
 	v := numberOf(p.Kind, p.Bits)
 	if stale {
@@ -54,7 +54,7 @@ func (c *converter) stageOne(t *task, pt *point, p *otlp.Point, st, ms int64, bi
 	r := pt.records[0]
 	if r == nil {
 		c.opts.metrics.dropped.Inc()
-		return accepted, checkExemplars(p.Exemplars)
+		return accepted, otlp.CheckExemplars(p.Exemplars)
 	}
 	verdict := c.judge(r, ms, bits)
 	s := staged{records: pt.records, family: &t.metric.family, h: h, st: st, ms: ms, exemplars: -1, point: c.report.points}
@@ -74,6 +74,8 @@ func (c *converter) stageOne(t *task, pt *point, p *otlp.Point, st, ms int64, bi
 		return c.late(r, ms), nil
 	case series.Repeated:
 		c.repeated++
+	case series.Same:
+		c.merged(t, r)
 	case series.Fresh:
 		v := math.Float64frombits(bits)
 		c.writers(t, r, st, ms, v, h == nil && t.metric.typ == otlp.TypeSum)
@@ -89,6 +91,14 @@ func (c *converter) conflicting(t *task, r *series.Record) Reason {
 	c.conflict(conflictSeries, t.sender.State, r.Labels.String(), "", false)
 	c.explain(ReasonConflict, "%s", excerpt(r.Labels.String()))
 	return ReasonConflict
+}
+
+// merged warns of two streams that gave one series one value for one time.
+// Nothing is lost, but the next values may differ.
+func (c *converter) merged(t *task, r *series.Record) {
+	if r.Shared() {
+		c.conflict(conflictSeries, t.sender.State, r.Labels.String(), t.metric.name, true)
+	}
 }
 
 // late refuses a point that limits.reject_late refuses.

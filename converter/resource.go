@@ -59,7 +59,7 @@ func (c *converter) newSender(raw, resource []byte) (*series.Sender[*sender], *o
 
 	st := &sender{tenant: c.tenant, budget: c.opts.budget, families: c.opts.families, kept: true}
 	st.job, st.instance = c.identity()
-	if !utf8.ValidString(st.job) || !utf8.ValidString(st.instance) {
+	if !utf8.ValidString(st.job) || !utf8.ValidString(st.instance) || max(len(st.job), len(st.instance)) > maxLabelText {
 		st.reject = ReasonLabel
 	}
 	c.promote(st)
@@ -68,7 +68,7 @@ func (c *converter) newSender(raw, resource []byte) (*series.Sender[*sender], *o
 	c.canonical = appendField(appendField(c.canonical[:0], []byte(st.job)), []byte(st.instance))
 	identity := series.DigestOf(c.canonical)
 	hash := targetHash(c.tenant.Name, st.job, st.instance)
-	size := senderCost + len(st.job) + len(st.instance) + int(st.info.ByteSize())
+	size := senderCost + len(st.job) + len(st.instance) + int(st.info.ByteSize()) + sizeOf(st.promoted)
 	s, kept := c.tenant.Add(raw, meaning, identity, hash, c.epoch, size, st)
 	if !kept {
 		st.kept = false // Nobody else has seen it.
@@ -188,6 +188,7 @@ func (c *converter) info(s *sender) {
 	}
 	c.setIdentity(s)
 	c.labels.merge()
+	c.labels.list = slices.DeleteFunc(c.labels.list, func(a attribute) bool { return max(len(a.name), len(a.value)) > maxLabelText })
 	s.info = c.labels.build(c.opts.infoName, "", "")
 }
 

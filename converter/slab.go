@@ -41,14 +41,16 @@ func (s *slab) floats(n int) []float64 {
 	return v
 }
 
-// begin returns empty slices to append spans and deltas to; end closes them and
-// keeps the rest of their chunks.
-func (s *slab) begin() ([]histogram.Span, []int64) {
-	if cap(s.spans) == 0 {
-		s.spans = make([]histogram.Span, 0, slabSpans)
+// begin returns empty slices to append the spans and deltas of n buckets to,
+// with room for all of them: a histogram that outgrew a chunk would leave one
+// of its own size behind. End closes them and keeps the rest of their chunks.
+func (s *slab) begin(n int) ([]histogram.Span, []int64) {
+	// Between two spans lie more than maxGap empty buckets.
+	if spans := n/(maxGap+2) + 1; cap(s.spans) < spans {
+		s.spans = make([]histogram.Span, 0, max(spans, slabSpans))
 	}
-	if cap(s.deltas) == 0 {
-		s.deltas = make([]int64, 0, slabValues)
+	if cap(s.deltas) < n {
+		s.deltas = make([]int64, 0, max(n, slabValues))
 	}
 	return s.spans[:0], s.deltas[:0]
 }
@@ -57,7 +59,15 @@ func (s *slab) end(spans []histogram.Span, deltas []int64) ([]histogram.Span, []
 	if len(spans) == 0 {
 		return nil, nil
 	}
-	s.spans = spans[len(spans):]
-	s.deltas = deltas[len(deltas):]
+	s.spans, s.deltas = rest(spans, slabSpans), rest(deltas, slabValues)
 	return spans[:len(spans):len(spans)], deltas[:len(deltas):len(deltas)]
+}
+
+// rest returns what is left of a chunk behind used. Of more than a chunk it is
+// nothing: it would pin what one huge histogram needed.
+func rest[T any](used []T, chunk int) []T {
+	if cap(used) > chunk {
+		return nil
+	}
+	return used[len(used):]
 }

@@ -46,7 +46,7 @@ type offer struct {
 func (c *converter) judge(r *series.Record, ms int64, bits uint64) series.Verdict {
 	c.hold(r.Owner)
 	v := r.Check(ms, bits, c.txn)
-	if v == series.Late || v == series.Fresh && len(c.seen) > 0 {
+	if v == series.Late || v == series.Fresh && (len(c.seen) > 0 || ms < r.OfferedMs()) {
 		v = c.judgeLate(r, ms, bits)
 	}
 	if v == series.Fresh && c.opts.Limits.RejectLate && ms < r.AckedMs() {
@@ -55,9 +55,9 @@ func (c *converter) judge(r *series.Record, ms int64, bits uint64) series.Verdic
 	return v
 }
 
-// judgeLate looks a late value up among all that this request has staged. The
-// table is built when the first one comes, so that requests in order pay
-// nothing.
+// judgeLate looks a value that is older than one offered before up among all
+// that this request has staged: the record remembers the newest only. The table
+// is built when the first one comes, so that requests in order pay nothing.
 func (c *converter) judgeLate(r *series.Record, ms int64, bits uint64) series.Verdict {
 	if len(c.seen) == 0 {
 		for i := range c.staged {

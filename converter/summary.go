@@ -59,7 +59,7 @@ func (c *converter) summaryPoint(t *task, b []byte) (Reason, *otlp.Error) {
 	}
 	if stale {
 		c.values = c.values[:from]
-		return c.stageStale(t, pt, &p.Point, ms)
+		return c.stageStale(t, pt, &p.Point, st, ms)
 	}
 	return c.stageAll(t, pt, &p.Point, st, ms, len(pt.records), nil)
 }

@@ -74,7 +74,7 @@ func (c *converter) scope(s *series.Sender[*sender], b []byte, newest *int64) *o
 		}
 		if m.Points.Len() == 0 {
 			// An empty envelope, legal and ignored (metrics.proto).
-			if err := checkList(m.Metadata); err != nil {
+			if err := otlp.CheckKeyValues(m.Metadata); err != nil {
 				return err
 			}
 			continue
@@ -181,40 +181,7 @@ func (c *converter) explain(reason Reason, format string, args ...any) {
 // refuse checks the frames of a rejected point that nobody has read, since a
 // torn one ends the request, and passes the reason on.
 func (c *converter) refuse(p *otlp.Point, reason Reason) (Reason, *otlp.Error) {
-	if err := checkExemplars(p.Exemplars); err != nil {
-		return accepted, err
-	}
-	return reason, otlp.CheckAttributes(p.Attributes)
-}
-
-// checkExemplars finds torn frames in exemplars that nobody will read.
-func checkExemplars(l otlp.List) *otlp.Error {
-	for {
-		b, ok := l.Next()
-		if !ok {
-			return nil
-		}
-		e, err := otlp.ParseExemplar(b)
-		if err == nil {
-			err = checkList(e.Attributes)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// checkList finds torn frames in attributes.
-func checkList(l otlp.List) *otlp.Error {
-	for {
-		b, ok := l.Next()
-		if !ok {
-			return nil
-		}
-		if _, _, err := otlp.ParseKeyValue(b); err != nil {
-			return err
-		}
-	}
+	return reason, otlp.CheckRest(p)
 }
 
 // appendField appends bytes with their length, so that fields behind one

@@ -204,12 +204,3 @@ func (c *Children) next(depth int) (key []byte, v Value, err *Error) {
 	err = v.merge(content, depth)
 	return nil, v, err
 }
-
-// CheckAttributes checks a raw run to the bottom without using it.
-func CheckAttributes(run []byte) *Error {
-	for a := EachOf(run); ; {
-		if _, _, ok, err := a.Next(); !ok {
-			return err
-		}
-	}
-}

@@ -172,9 +172,13 @@ func ParseExponentialHistogram(b []byte, p *ExponentialHistogram, s *Scratch) *E
 		case 7:
 			p.ZeroCount = f.val
 		case 8:
-			positive.add(b, f.from, f.to, &s.positive)
+			if !positive.addMessage(b, f.from, f.to, &s.positive) {
+				return fault("Buckets", torn, b, f.from)
+			}
 		case 9:
-			negative.add(b, f.from, f.to, &s.negative)
+			if !negative.addMessage(b, f.from, f.to, &s.negative) {
+				return fault("Buckets", torn, b, f.from)
+			}
 		case 10:
 			p.Flags = Flags(f.val)
 		case 11:

@@ -403,15 +403,16 @@ func TestRepeatedFields(t *testing.T) {
 	}
 }
 
-// A oneof that does not count must be whole all the same, and a joined field
-// that is torn is an error without a place.
+// A oneof that does not count must be whole all the same, and a fault
+// within joined parts is an error without a place.
 func TestHiddenFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		body []byte
 		at   bool
 	}{
 		"gauge that does not count":  {nest(append(nest([]byte{0x0a}, 5), nest(nil, 7)...), 1, 2, 2), true},
-		"second part of a resource":  {nest(append(nest([]byte{0x10, 1}, 1), nest([]byte{0x0a}, 1)...), 1), false},
+		"second part of a resource":  {nest(append(nest([]byte{0x10, 1}, 1), nest([]byte{0x0a}, 1)...), 1), true},
+		"attribute of a second part": {nest(append(nest([]byte{0x10, 1}, 1), nest([]byte{0x0a}, 1, 1)...), 1), false},
 		"counts of a broken length":  {nest(nest([]byte{1, 2, 3}, 6), 1, 2, 2, 9, 1), true},
 		"bounds of a broken length":  {nest(nest([]byte{1, 2, 3}, 7), 1, 2, 2, 9, 1), true},
 		"buckets with a torn varint": {nest(nest([]byte{1, 0x80}, 8, 2), 1, 2, 2, 10, 1), true},

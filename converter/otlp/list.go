@@ -89,5 +89,27 @@ func (r *run) add(b []byte, from, to int, buf *[]byte) {
 	}
 }
 
+// addMessage is add for the content of a submessage. Each part of one must be
+// whole by itself, although only their sum is read: it reports false for a torn
+// one.
+func (r *run) addMessage(b []byte, from, to int, buf *[]byte) bool {
+	if len(r.b) > 0 && !(whole(b[from:to]) && (r.joined || whole(r.b))) {
+		return false
+	}
+	r.add(b, from, to, buf)
+	return true
+}
+
+// whole reports whether b is a run of whole fields.
+func whole(b []byte) bool {
+	var f field
+	for i := 0; i < len(b); {
+		if i = next(b, i, &f); i < 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // bytes returns the run, closed to whoever appends.
 func (r *run) bytes() []byte { return r.b[:len(r.b):len(r.b)] }

@@ -74,7 +74,11 @@ func ParseMetric(b []byte) (m Metric, err *Error) {
 		default: // Of a oneof, the last on the wire counts.
 			if m.Type != TypeNone {
 				// The one that does not count must be whole all the same.
-				if err := parseData(data, &m); err != nil {
+				err := parseData(data, &m)
+				if err == nil {
+					err = CheckPoints(&m)
+				}
+				if err != nil {
 					return m, err
 				}
 			}

@@ -51,7 +51,9 @@ func ParseResourceMetrics(b []byte, s *Scratch) (rm ResourceMetrics, err *Error)
 		}
 		switch f.num {
 		case 1:
-			resource.add(b, f.from, f.to, &s.attributes)
+			if !resource.addMessage(b, f.from, f.to, &s.attributes) {
+				return rm, fault("Resource", torn, b, f.from)
+			}
 		case 2:
 			rm.Scopes.add(b, tag, i)
 		}
@@ -90,7 +92,9 @@ func ParseScopeMetrics(b []byte, s *Scratch) (sm ScopeMetrics, err *Error) {
 		}
 		switch f.num {
 		case 1:
-			scope.add(b, f.from, f.to, &s.attributes)
+			if !scope.addMessage(b, f.from, f.to, &s.attributes) {
+				return sm, fault("InstrumentationScope", torn, b, f.from)
+			}
 		case 2:
 			sm.Metrics.add(b, tag, i)
 		case 3:
@@ -160,9 +164,34 @@ func ParseResource(b []byte) (attributes List, err *Error) {
 		if f.num <= 3 && f.typ != want {
 			return attributes, fault("Resource", wrongType, b, tag)
 		}
-		if f.num == 1 {
+		switch f.num {
+		case 1:
 			attributes.add(b, tag, i)
+		case 3:
+			if err := checkEntityRef(b[f.from:f.to]); err != nil {
+				return attributes, err
+			}
 		}
 	}
 	return attributes, nil
+}
+
+// checkEntityRef finds torn frames in an EntityRef, which nobody reads.
+//
+//	string schema_url = 1;
+//	string type = 2;
+//	repeated string id_keys = 3;
+//	repeated string description_keys = 4;
+func checkEntityRef(b []byte) *Error {
+	var f field
+	for i := 0; i < len(b); {
+		tag := i
+		if i = next(b, i, &f); i < 0 {
+			return fault("EntityRef", torn, b, tag)
+		}
+		if f.num <= 4 && f.typ != wireBytes {
+			return fault("EntityRef", wrongType, b, tag)
+		}
+	}
+	return nil
 }

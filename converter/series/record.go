@@ -22,7 +22,8 @@ type Record struct {
 	Labels labels.Labels
 	Owner  *Target
 
-	ref atomic.Uint64
+	ref    atomic.Uint64
+	shared atomic.Bool // more than one entry has held it at a time
 
 	offeredMs, ackedMs     int64
 	offeredBits, ackedBits uint64
@@ -46,6 +47,9 @@ func (r *Record) Ref() storage.SeriesRef { return storage.SeriesRef(r.ref.Load()
 
 // SetRef keeps the ref that the backend returned.
 func (r *Record) SetRef(ref storage.SeriesRef) { r.ref.Store(uint64(ref)) }
+
+// Shared reports whether different streams translate to the series.
+func (r *Record) Shared() bool { return r.shared.Load() }
 
 // Verdict is what becomes of a sample.
 type Verdict uint8

@@ -41,6 +41,9 @@ func (x *Records) Hold(ls labels.Labels, owner *Target, b *Budget) (r *Record, k
 		if r.holders < math.MaxUint16 {
 			r.holders++
 		}
+		if r.holders > 1 {
+			r.shared.Store(true)
+		}
 		return r, true
 	}
 	r = newRecord(ls, owner)
