@@ -71,6 +71,8 @@ var walls = []struct {
 	{"storage/local", "github.com/prometheus/prometheus/web/...", "the query API is small and its own; see cmd/otlpgw"},
 	{"storage/local", "github.com/prometheus/prometheus/storage/remote", "a database sends nothing"},
 
+	{"bench", module + "/cmd/...", "what is measured are rooms, not a process"},
+
 	{"cmd/otlpgw", "github.com/prometheus/prometheus/storage/remote", "see storage/remotewrite"},
 	{"cmd/otlpgw", "github.com/prometheus/prometheus/storage/remote/otlptranslator/...", "Prometheus's converter is the oracle, not the engine"},
 	{"cmd/otlpgw", "github.com/prometheus/prometheus/web/...", "NewAPI takes 45 positional parameters that change each release, and 18 MB"},

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -45,6 +46,9 @@ var binary = sync.OnceValues(func() (string, error) {
 	if dir, err = os.MkdirTemp("", "otlpgw-e2e-"); err != nil {
 		return "", err
 	}
+	if err := noteSources(); err != nil {
+		return "", err
+	}
 	path := filepath.Join(dir, "otlpgw")
 	args := []string{"build", "-o", path}
 	if pool.Poisoned {
@@ -56,6 +60,23 @@ var binary = sync.OnceValues(func() (string, error) {
 	}
 	return path, nil
 })
+
+// noteSources looks at every source of the module. The go command caches the
+// result of a test for as long as nothing that the test looked at has changed,
+// and it does not see what the build looks at.
+func noteSources() error {
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || d.Name() == ".git"):
+			return fs.SkipDir
+		case filepath.Ext(path) == ".go" || d.Name() == "go.mod":
+			_, err = os.Stat(path)
+		}
+		return err
+	})
+}
 
 // process is a running gateway.
 type process struct {
