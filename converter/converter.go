@@ -109,7 +109,6 @@ func (c *converter) reset() bool {
 	c.detail, c.peer = "", ""
 	c.hits, c.misses, c.repeated, c.place, c.unsorted = 0, 0, 0, 0, false
 	c.positives, c.taken = 0, 0
-	c.positives, c.taken = 0, 0
 	c.task = task{}
 	c.number, c.histogram = otlp.Number{}, otlp.Histogram{}
 	c.exponential, c.summary = otlp.ExponentialHistogram{}, otlp.Summary{}

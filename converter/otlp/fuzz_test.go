@@ -79,9 +79,6 @@ func differs(body []byte, plain *colmetricspb.ExportMetricsServiceRequest, their
 		return true // pdata goes to 100 levels of messages, protobuf to 10 000.
 	case err != nil && theirs == nil && manyGroups(body):
 		return true
-	case err == nil && theirs != nil && hasEntityRefs(body):
-		// They are skipped and not looked into.
-		return true
 	}
 	// Field 1000 of ResourceMetrics was removed in OTLP 0.19; pdata reads it.
 	for _, r := range plain.ResourceMetrics {
@@ -102,22 +99,4 @@ func manyGroups(body []byte) bool {
 		}
 	}
 	return starts > maxGroupDepth
-}
-
-// hasEntityRefs says that a resource in body has the field entity_refs.
-func hasEntityRefs(body []byte) bool {
-	l, _ := Request(body)
-	for {
-		b, ok := l.Next()
-		if !ok {
-			return false
-		}
-		rm, _ := ParseResourceMetrics(b, new(Scratch))
-		var f field
-		for i := 0; i >= 0 && i < len(rm.Resource); {
-			if i = next(rm.Resource, i, &f); i >= 0 && f.num == 3 {
-				return true
-			}
-		}
-	}
 }

@@ -20,11 +20,11 @@ type place struct {
 	path    []protowire.Number
 }
 
-// places are all messages of a metrics request but EntityRef, of which nothing
-// is read.
+// places are all messages of a metrics request.
 var places = []place{
 	{&metricspb.ResourceMetrics{}, []protowire.Number{1}},
 	{&resourcepb.Resource{}, []protowire.Number{1, 1}},
+	{&commonpb.EntityRef{}, []protowire.Number{1, 1, 3}},
 	{&metricspb.ScopeMetrics{}, []protowire.Number{1, 2}},
 	{&commonpb.InstrumentationScope{}, []protowire.Number{1, 2, 1}},
 	{&metricspb.Metric{}, []protowire.Number{1, 2, 2}},
