@@ -129,7 +129,7 @@ func appendLabelV1(dst []byte, name, value string) []byte {
 func needsEscapeV1(ls labels.Labels) bool {
 	escape := false
 	ls.Range(func(l labels.Label) {
-		if !legacyLabelName(l.Name) || l.Name == model.MetricNameLabel && !model.IsValidLegacyMetricName(l.Value) {
+		if !legacyLabelName(l.Name) || l.Name == model.MetricNameLabel && !model.LegacyValidation.IsValidMetricName(l.Value) {
 			escape = true
 		}
 	})

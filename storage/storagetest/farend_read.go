@@ -80,10 +80,10 @@ func (r *FarEndRequest) readV1(raw []byte, faultf func(string, ...any)) {
 		pairs := make([]string, 0, 2*len(ts.Labels))
 		for _, l := range ts.Labels {
 			pairs = append(pairs, l.Name, l.Value)
-			if !model.LabelName(l.Name).IsValidLegacy() {
+			if !model.LegacyValidation.IsValidLabelName(l.Name) {
 				faultf("label name %q is not one of 1.0", l.Name)
 			}
-			if l.Name == model.MetricNameLabel && !model.IsValidLegacyMetricName(l.Value) {
+			if l.Name == model.MetricNameLabel && !model.LegacyValidation.IsValidMetricName(l.Value) {
 				faultf("metric name %q is not one of 1.0", l.Value)
 			}
 		}
