@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/hex"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -61,10 +62,7 @@ func (c *converter) placeExemplars(l otlp.List, bounds otlp.Fixed64s, pointMs in
 			c.opts.warn(warnExemplar, "exemplar without a value")
 			continue
 		}
-		bucket := 0
-		for bucket < n && !(e.Value <= bounds.Float(bucket)) {
-			bucket++
-		}
+		bucket := sort.Search(n, func(i int) bool { return e.Value <= bounds.Float(i) })
 		c.placed = append(c.placed, placed{bucket, e})
 	}
 	slices.SortStableFunc(c.placed, func(a, b placed) int {

@@ -3,6 +3,7 @@ package otlp
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -283,7 +284,7 @@ func TestNesting(t *testing.T) {
 			continue
 		}
 		for _, maps := range []bool{false, true} {
-			path := append(p.path[:len(p.path):len(p.path)], 2)
+			path := slices.Concat(p.path, []protowire.Number{2})
 			body := nest(value(maxValueDepth, maps), path...)
 			got, _, err := views(body)
 			require.Nil(t, err, "%v", p.path)

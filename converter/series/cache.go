@@ -239,9 +239,11 @@ func (t *Tenant[S]) Add(raw []byte, meaning, identity Digest, hash uint64, epoch
 	return s, kept
 }
 
-// alias remembers a spelling; the caller holds t.mu.
+// alias remembers a spelling, which another request may have brought meanwhile;
+// the caller holds t.mu.
 func (t *Tenant[S]) alias(raw []byte, s *Sender[S]) {
-	if len(s.aliases) >= MaxAliases || len(raw) > MaxKey || !t.cache.Budget.reserve(aliasCost+len(raw), 0) {
+	if len(s.aliases) >= MaxAliases || len(raw) > MaxKey || slices.Contains(s.aliases, string(raw)) ||
+		!t.cache.Budget.reserve(aliasCost+len(raw), 0) {
 		return
 	}
 	s.cost += aliasCost + len(raw)

@@ -308,3 +308,45 @@ func TestConcurrently(t *testing.T) {
 	f.Sweep()
 	require.Zero(t, f.Budget.bytes.Load())
 }
+
+// A spray of resources that never come again takes room from each other, and
+// not from senders that export every minute, however often it fills the cache.
+func TestSprayDoesNotPushOut(t *testing.T) {
+	one := int64(senderCost + 10 + targetCost + aliasCost + 4)
+	f := newFixture(Options{MaxBytes: 20 * one})
+	tenant := f.Tenant("")
+	var exporters []*Sender[*state]
+	for n := range 5 {
+		exporters = append(exporters, f.add(tenant, fmt.Sprintf("r%d/v", n)))
+	}
+	spray := 0
+	for minute := range 30 {
+		for n, s := range exporters {
+			require.Same(t, s, f.add(tenant, fmt.Sprintf("r%d/v", n)), "minute %d", minute)
+		}
+		for range 60 {
+			f.clock.advance(time.Second)
+			for range 30 {
+				spray++
+				f.add(tenant, fmt.Sprintf("s%d/v", spray))
+			}
+			f.Sweep() // Whoever finds no room wakes it, once a second.
+		}
+	}
+}
+
+// A spelling that two requests bring at once is one spelling.
+func TestSpellingAtOnce(t *testing.T) {
+	f := newFixture(Options{MaxBytes: 1 << 20})
+	tenant := f.Tenant("")
+	s := f.add(tenant, "a/v1")
+	size := f.Budget.bytes.Load()
+	d := DigestOf([]byte("a/v1"))
+	for range MaxAliases {
+		again, _ := tenant.Add([]byte("a/v1"), d, d, 1, 0, 10, new(state))
+		require.Same(t, s, again)
+	}
+	require.Equal(t, size, f.Budget.bytes.Load())
+	f.add(tenant, "a/v1~other")
+	require.NotNil(t, tenant.Get([]byte("a/v1~other"), 0), "there is still room for others")
+}

@@ -153,7 +153,8 @@ func TestRecordsWithoutRoom(t *testing.T) {
 			again, kept := x.Hold(up, nil, b)
 			require.True(t, kept, "what is there needs no room")
 			require.Same(t, r, again)
-			require.Equal(t, held, [2]int64{b.bytes.Load(), b.series.Load()})
+			require.Equal(t, held[0], b.bytes.Load())
+			require.Equal(t, held[1], b.series.Load())
 
 			x.Release(r, b, nil)
 			x.Release(r, b, nil)

@@ -34,10 +34,11 @@ func (c *Cache[S]) Run(ctx context.Context) {
 }
 
 // Sweep drops what was idle for the idle timeout. When something found no room
-// since the last sweep, a quarter of it is enough, and two kinds of senders go
-// beside: those that were seen in one request only, and those that were silent
-// since the last such sweep. So a spray of random resources cannot push the
-// real ones out. One target is locked at a time.
+// since the last sweep, a quarter of it is enough, and the senders that were
+// seen in one request only go beside. So a spray of random resources cannot push
+// the real ones out: sweeps follow each other by the second then, and a sender
+// that exports every minute is silent in most of them. One target is locked at a
+// time.
 func (c *Cache[S]) Sweep() {
 	full := c.Budget.refused.Swap(false)
 	epoch := c.Epoch()
@@ -73,10 +74,6 @@ func (t *Tenant[S]) sweep(before, epoch uint32, full bool) {
 		s.gone = evict
 		refs = s.State.Sweep(before, evict, refs)
 		s.Target.Unlock()
-		if full {
-			// Second chance: a sender that stays silent is the next to go.
-			s.known.Store(false)
-		}
 	}
 	t.dropTargets(live)
 	if len(refs) > 0 && t.cache.forget != nil {
