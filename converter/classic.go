@@ -128,18 +128,18 @@ func classicSeries(c *converter, t *task, s shape) []labels.Labels {
 
 // number prints a bound or a quantile: in the shortest form, or as OpenMetrics
 // does, which gives whole numbers a fraction.
-func (o *settings) number(v float64) string {
+func (s *settings) number(v float64) string {
 	if math.IsInf(v, 0) {
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
-	if !o.OpenMetricsLE {
+	if !s.OpenMetricsLE {
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
-	s := strconv.FormatFloat(v, 'g', -1, 64)
-	if strings.ContainsAny(s, "e.") {
-		return s
+	text := strconv.FormatFloat(v, 'g', -1, 64)
+	if strings.ContainsAny(text, "e.") {
+		return text
 	}
-	return s + ".0"
+	return text + ".0"
 }
 
 // value appends one value of the point at hand.

@@ -77,7 +77,8 @@ func New(o Options) (*Pipeline, error) {
 		maxAgeMs:    o.Limits.MaxSampleAge.Milliseconds(),
 	}
 	s.labelNamer = otlptranslator.LabelNamer{
-		UTF8Allowed:                 !s.escape,
+		UTF8Allowed: !s.escape,
+		//nolint:staticcheck // Deprecated, and what Prometheus's default still uses.
 		UnderscoreLabelSanitization: !o.Labels.KeepLeadingUnderscore,
 		PreserveMultipleUnderscores: !o.Labels.CollapseUnderscores,
 	}

@@ -161,17 +161,11 @@ func (v Value) Children() Children {
 // Next returns the next member, with its key in a map. Values that a Parse
 // function returned were checked, so there is no error left to find.
 func (c *Children) Next() (key []byte, v Value, ok bool) {
-	for c.more() {
-		key, v, err := c.next(0)
-		if err != nil {
-			return nil, Value{}, false
-		}
-		if key == nil && c.keys {
-			key = []byte{}
-		}
-		return key, v, true
+	if !c.more() {
+		return nil, Value{}, false
 	}
-	return nil, Value{}, false
+	key, v, err := c.next(0)
+	return key, v, err == nil
 }
 
 // more steps over fields that are no members.
