@@ -174,13 +174,13 @@ func (c *converter) stageAll(t *task, pt *point, p *otlp.Point, st, ms int64, bu
 			repeated++
 		}
 	}
-	s := staged{records: pt.records, family: &t.metric.family, st: st, ms: ms, exemplars: -1, point: c.report.points}
+	s := staged{records: pt.records, family: &t.metric.family, st: st, ms: ms, exemplars: -1, point: int32(c.report.points)}
 	if p.Exemplars.Len() > 0 {
 		if err := c.pointExemplars(t, p, fresh > 0 && worst == series.Fresh, bounds, ms); err != nil {
 			return accepted, err
 		}
 		if len(c.placed) > 0 {
-			s.exemplars = len(c.ranges)
+			s.exemplars = int32(len(c.ranges))
 			for i := range pt.records {
 				c.takeExemplars(i - buckets)
 			}
@@ -223,7 +223,7 @@ func (c *converter) keepFresh(s *staged, none bool) {
 		c.picked = append(c.picked, r)
 		c.values[at+n] = c.values[at+i]
 		if s.exemplars >= 0 {
-			c.ranges[s.exemplars+n] = c.ranges[s.exemplars+i]
+			c.ranges[int(s.exemplars)+n] = c.ranges[int(s.exemplars)+i]
 		}
 		n++
 	}

@@ -65,12 +65,14 @@ type converter struct {
 	key       []byte
 	canonical []byte
 	sorting   []canonicalAttribute
-	verdicts  []series.Verdict
-	counts    []uint64
-	positives int // how many of counts are positive buckets
-	placed    []placed
-	taken     int // how many of placed were taken
-	slab      slab
+	// crowdedAttributes says that sorting did not take all.
+	crowdedAttributes bool
+	verdicts          []series.Verdict
+	counts            []uint64
+	positives         int // how many of counts are positive buckets
+	placed            []placed
+	taken             int // how many of placed were taken
+	slab              slab
 }
 
 // Caps on what a pooled converter keeps between requests. What one huge request

@@ -35,6 +35,9 @@ func (c *converter) pointExemplars(t *task, p *otlp.Point, fresh bool, bounds ot
 	return c.placeExemplars(p.Exemplars, bounds, pointMs)
 }
 
+// maxPlaced is the most exemplars of one point.
+const maxPlaced = 16 << 10
+
 // placeExemplars reads a point's exemplars into c.placed, sorted by bucket and
 // time. Without bounds all are in bucket 0. A value equal to a bound belongs to
 // that bucket.
@@ -62,6 +65,10 @@ func (c *converter) placeExemplars(l otlp.List, bounds otlp.Fixed64s, pointMs in
 			c.opts.warn(warnExemplar, "exemplar without a value")
 			continue
 		}
+		if len(c.placed) >= maxPlaced {
+			c.opts.warn(warnExemplar, "too many exemplars in one point")
+			continue
+		}
 		bucket := sort.Search(n, func(i int) bool { return e.Value <= bounds.Float(i) })
 		c.placed = append(c.placed, placed{bucket, e})
 	}
@@ -86,7 +93,9 @@ func (c *converter) exemplarLabels(in *otlp.Exemplar, e *exemplar.Exemplar) *otl
 		if err != nil {
 			return err
 		}
-		lb.add("", key, v) // What cannot be a label is left out.
+		if len(lb.list) < exemplar.ExemplarMaxLabelSetLength {
+			lb.add("", key, v) // What cannot be a label is left out.
+		}
 	}
 	runes := 0
 	lb.out.Reset()

@@ -33,6 +33,9 @@ func (c *converter) findScope(s *series.Sender[*sender], sm *otlp.ScopeMetrics) 
 	if err := c.canonicalize(view.Attributes); err != nil {
 		return nil, err
 	}
+	if c.crowdedAttributes {
+		return &scope{reject: ReasonLimit}, nil
+	}
 	d := series.DigestOf(c.canonical)
 	e := index.Find(raw, d, s.State.room())
 	if e == nil {
@@ -230,8 +233,7 @@ type canonicalAttribute struct {
 // canonicalize appends the meaning of attributes to c.canonical: sorted by key,
 // values by kind and text, so that no spelling on the wire matters.
 func (c *converter) canonicalize(l otlp.List) *otlp.Error {
-	clear(c.sorting)
-	c.sorting = c.sorting[:0]
+	c.beginSorting()
 	for {
 		b, ok := l.Next()
 		if !ok {
@@ -241,7 +243,7 @@ func (c *converter) canonicalize(l otlp.List) *otlp.Error {
 		if err != nil {
 			return err
 		}
-		c.sorting = append(c.sorting, canonicalAttribute{key, v})
+		c.sort(key, v)
 	}
 	c.appendSorted()
 	return nil
@@ -249,8 +251,7 @@ func (c *converter) canonicalize(l otlp.List) *otlp.Error {
 
 // canonicalizeRun is canonicalize for a raw run of attributes.
 func (c *converter) canonicalizeRun(run []byte) *otlp.Error {
-	clear(c.sorting)
-	c.sorting = c.sorting[:0]
+	c.beginSorting()
 	for a := otlp.EachOf(run); ; {
 		key, v, ok, err := a.Next()
 		if err != nil {
@@ -259,10 +260,24 @@ func (c *converter) canonicalizeRun(run []byte) *otlp.Error {
 		if !ok {
 			break
 		}
-		c.sorting = append(c.sorting, canonicalAttribute{key, v})
+		c.sort(key, v)
 	}
 	c.appendSorted()
 	return nil
+}
+
+func (c *converter) beginSorting() {
+	clear(c.sorting)
+	c.sorting, c.crowdedAttributes = c.sorting[:0], false
+}
+
+// sort takes an attribute into c.sorting, or notes that there are too many.
+func (c *converter) sort(key []byte, v otlp.Value) {
+	if len(c.sorting) >= maxAttributes || v.Members > maxAttributes {
+		c.crowdedAttributes = true
+		return
+	}
+	c.sorting = append(c.sorting, canonicalAttribute{key, v})
 }
 
 func (c *converter) appendSorted() {

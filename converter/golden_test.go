@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/otlpgw/otlpgw/converter/convertertest"
 	"github.com/otlpgw/otlpgw/converter/series"
 	"github.com/otlpgw/otlpgw/storage"
+	"github.com/otlpgw/otlpgw/storage/storagetest"
 )
 
 var rewrite = flag.Bool("rewrite", false, "renew the expected parts of testdata/*.txtar; read the diff")
@@ -35,12 +37,17 @@ var rewrite = flag.Bool("rewrite", false, "renew the expected parts of testdata/
 //	options    settings in YAML, see settings
 //	request    a request, see convertertest.Request; or
 //	metrics    the metrics of service shop, instance a1, see convertertest.Metrics
+//	clock      the gateway's clock from now on, in ms after the epoch
+//	peer       the sender's address
 //	commit     how the backend's commit fails: unavailable, throttled or refused
 //	series     what the backend then got, see storagetest.Text
 //	metadata   the families' metadata; not compared where the part is missing
 //	report     "points N", "rejected N", and lines of "message", "once" and
 //	           "error" with a text that the message or the error contains; once
-//	           is for warnings that need not come again
+//	           is for warnings that need not come again. Lines of "conflict" are
+//	           what Pipeline.Conflicts lists more than before, and of "counted"
+//	           the changes of data that no client is told of; both are compared
+//	           the first time only
 //
 // Stories of several requests number the parts from the second on: request2,
 // series2, and so on.
@@ -55,6 +62,8 @@ type golden struct {
 type step struct {
 	suffix  string
 	request *colmetricspb.ExportMetricsServiceRequest
+	clockMs int64 // 0 for no change
+	peer    string
 	commit  string
 	want    result
 	// hasMetadata says that metadata is compared.
@@ -66,6 +75,7 @@ type step struct {
 type report struct {
 	points, rejected       int
 	messages, once, errors []string
+	conflicts, counted     []string
 }
 
 func readGolden(t testing.TB, path string) *golden {
@@ -90,6 +100,11 @@ func readGolden(t testing.TB, path string) *golden {
 			return g
 		}
 		require.NoError(t, err, "%s, request%s", path, s.suffix)
+		if clock := g.part("clock" + s.suffix); clock != nil {
+			_, err := fmt.Sscan(string(clock), &s.clockMs)
+			require.NoError(t, err, "%s, clock%s", path, s.suffix)
+		}
+		s.peer = strings.TrimSpace(string(g.part("peer" + s.suffix)))
 		s.commit = strings.TrimSpace(string(g.part("commit" + s.suffix)))
 		s.hasMetadata = g.part("metadata"+s.suffix) != nil
 		s.want = result{series: string(g.part("series" + s.suffix)), metadata: string(g.part("metadata" + s.suffix))}
@@ -128,6 +143,10 @@ func readReport(t testing.TB, text string) report {
 			r.once = append(r.once, rest)
 		case "error":
 			r.errors = append(r.errors, rest)
+		case "conflict":
+			r.conflicts = append(r.conflicts, rest)
+		case "counted":
+			r.counted = append(r.counted, rest)
 		default:
 			err = fmt.Errorf("what is %q", line)
 		}
@@ -147,6 +166,12 @@ func (r report) String() string {
 	}
 	for _, e := range r.errors {
 		fmt.Fprintf(&b, "error %s\n", e)
+	}
+	for _, c := range r.conflicts {
+		fmt.Fprintf(&b, "conflict %s\n", c)
+	}
+	for _, c := range r.counted {
+		fmt.Fprintf(&b, "counted %s\n", c)
 	}
 	return b.String()
 }
@@ -177,29 +202,7 @@ func (g *golden) play(t *testing.T, b *bench, e convertertest.Encoding, shift ti
 	b.nowMs.Store(g.opts.NowMs + shift.Milliseconds())
 	rejected, points, failed := 0, 0, false
 	for _, s := range g.steps {
-		body, err := e.Encode(convertertest.Shift(s.request, shift))
-		require.NoError(t, err)
-		if err := commitError(t, s.commit); err != nil {
-			b.rec.FailCommit(err)
-		}
-		got, err := b.push(body, e.JSON)
-		stored := b.take(t, shift.Milliseconds())
-		if !s.hasMetadata {
-			stored.metadata = ""
-		}
-		if renew {
-			s.want = stored
-			if err == nil {
-				s.report.points, s.report.rejected = got.Points, got.Rejected
-			}
-		}
-		require.Equal(t, s.want.series, stored.series, "series%s", s.suffix)
-		require.Equal(t, s.want.metadata, stored.metadata, "metadata%s", s.suffix)
-		if err == nil {
-			require.Equal(t, s.report.points, got.Points, "points in report%s: %s", s.suffix, got.Message)
-			require.Equal(t, s.report.rejected, got.Rejected, "rejected in report%s: %s", s.suffix, got.Message)
-		}
-		s.checkWords(t, got, err, shift == 0)
+		got, err := s.play(t, b, e, shift, renew)
 		rejected, points, failed = rejected+got.Rejected, points+got.Points, failed || err != nil
 	}
 	switch g.verdict {
@@ -216,6 +219,84 @@ func (g *golden) play(t *testing.T, b *bench, e convertertest.Encoding, shift ti
 		require.True(t, failed)
 	default:
 		require.Failf(t, "file name", "%s is no verdict", g.verdict)
+	}
+}
+
+// play sends one request of a story.
+func (s *step) play(t *testing.T, b *bench, e convertertest.Encoding, shift time.Duration, renew bool) (converter.Report, error) {
+	t.Helper()
+	body, err := e.Encode(convertertest.Shift(s.request, shift))
+	require.NoError(t, err)
+	if s.clockMs != 0 {
+		b.nowMs.Store(s.clockMs + shift.Milliseconds())
+	}
+	if err := commitError(t, s.commit); err != nil {
+		b.rec.FailCommit(err)
+	}
+	b.peer = s.peer
+	known := conflictCounts(b)
+	got, err := b.push(body, e.JSON)
+	checkOrder(t, b.rec.InOrder())
+	stored := b.take(t, shift.Milliseconds())
+	if !s.hasMetadata {
+		stored.metadata = ""
+	}
+	if renew {
+		s.want = stored
+		s.report.conflicts, s.report.counted = newConflicts(b, known), b.told.reasons()
+		if err == nil {
+			s.report.points, s.report.rejected = got.Points, got.Rejected
+		}
+	}
+	require.Equal(t, s.want.series, stored.series, "series%s", s.suffix)
+	require.Equal(t, s.want.metadata, stored.metadata, "metadata%s", s.suffix)
+	if err == nil {
+		require.Equal(t, s.report.points, got.Points, "points in report%s: %s", s.suffix, got.Message)
+		require.Equal(t, s.report.rejected, got.Rejected, "rejected in report%s: %s", s.suffix, got.Message)
+	}
+	s.checkWords(t, got, err, shift == 0)
+	if b.told != nil && shift == 0 {
+		require.Equal(t, s.report.conflicts, newConflicts(b, known), "conflicts in report%s", s.suffix)
+		require.Equal(t, s.report.counted, b.told.reasons(), "counted in report%s", s.suffix)
+	}
+	if b.told != nil && err == nil {
+		require.Equal(t, got.Rejected, b.told.rejected, "OnVerdict in report%s", s.suffix)
+	}
+	return got, err
+}
+
+// conflictCounts returns how often each conflict was seen, by kind and series.
+func conflictCounts(b *bench) map[string]int {
+	counts := make(map[string]int)
+	for _, c := range b.line.Conflicts() {
+		counts[c.Kind+" "+c.Series] += c.Count
+	}
+	return counts
+}
+
+// newConflicts returns the conflicts that were seen since known was counted.
+func newConflicts(b *bench, known map[string]int) []string {
+	var lines []string
+	for line, n := range conflictCounts(b) {
+		if n > known[line] {
+			lines = append(lines, line)
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// checkOrder asserts that the samples of each series were appended in time
+// order, and one at most for each time.
+func checkOrder(t *testing.T, appended []storagetest.Sample) {
+	t.Helper()
+	last := make(map[string]int64)
+	for _, s := range appended {
+		key := s.Labels.String()
+		if at, ok := last[key]; ok {
+			require.Greater(t, s.T, at, "order of %s", key)
+		}
+		last[key] = s.T
 	}
 }
 
@@ -276,13 +357,17 @@ func TestGolden(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
 			g := readGolden(t, path)
 			if *rewrite {
-				g.play(t, newBench(t, g.opts), convertertest.Encodings(1)[0], 0, true)
+				g.play(t, newListeningBench(t, g.opts), convertertest.Encodings(1)[0], 0, true)
 				g.renew(t)
+			}
+			runs := []string{"cold", "warm", "warmer"}
+			if g.opts.Once {
+				runs = runs[:1]
 			}
 			for _, e := range convertertest.Encodings(1) {
 				t.Run(e.Name, func(t *testing.T) {
-					b := newBench(t, g.opts)
-					for i, run := range []string{"cold", "warm", "warmer"} {
+					b := newListeningBench(t, g.opts)
+					for i, run := range runs {
 						ok := t.Run(run, func(t *testing.T) { g.play(t, b, e, time.Duration(i)*time.Hour, false) })
 						if !ok {
 							return
@@ -290,7 +375,7 @@ func TestGolden(t *testing.T) {
 					}
 					t.Run("dirty", func(t *testing.T) { g.playDirty(t, e) })
 					if len(g.steps) == 1 && !g.opts.NeedsMemory {
-						t.Run("full", func(t *testing.T) { g.playFull(t, e) })
+						t.Run("full", func(t *testing.T) { g.playFull(t, e, len(runs) > 1) })
 					}
 				})
 			}
@@ -299,22 +384,29 @@ func TestGolden(t *testing.T) {
 }
 
 // playFull runs the story through a pipeline that can remember nothing.
-func (g *golden) playFull(t *testing.T, e convertertest.Encoding) {
+func (g *golden) playFull(t *testing.T, e convertertest.Encoding, again bool) {
 	for _, cache := range []series.Options{{MaxBytes: 1}, {MaxSeries: 1}} {
-		b := newBenchWithCache(t, g.opts, cache)
+		b := newBench(t, g.opts, func(o *converter.Options) { o.Cache = cache })
 		g.play(t, b, e, 0, false)
-		g.play(t, b, e, time.Hour, false)
+		if again {
+			g.play(t, b, e, time.Hour, false)
+		}
 	}
 }
 
-// playDirty runs the story right after another sender's requests.
+// playDirty runs the story right after another sender's requests. Where series
+// are limited, the other sender is another tenant's.
 func (g *golden) playDirty(t *testing.T, e convertertest.Encoding) {
 	b := newBench(t, g.opts)
+	if l := g.opts.Limits; l.MaxActiveSeries > 0 || l.MaxSeriesPerMetric > 0 {
+		b.tenant = "strangers"
+	}
 	strangers := convertertest.NewWorld(7, 1000)
 	for range 3 {
 		_, err := b.push(convertertest.Split(strangers.Request(), 7), false)
 		require.NoError(t, err)
 	}
 	b.take(t, 0)
+	b.tenant = ""
 	g.play(t, b, e, 0, false)
 }

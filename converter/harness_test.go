@@ -5,18 +5,20 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/otlptranslator"
 	"github.com/prometheus/prometheus/model/exemplar"
+	"github.com/prometheus/prometheus/model/relabel"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/otlpgw/otlpgw/converter"
-	"github.com/otlpgw/otlpgw/converter/series"
 	"github.com/otlpgw/otlpgw/pool"
 	"github.com/otlpgw/otlpgw/storage/storagetest"
 )
@@ -36,12 +38,30 @@ type settings struct {
 	TypeAndUnit           bool                                     `yaml:"type_and_unit"`
 	NHCB                  bool                                     `yaml:"nhcb"`
 	LEFormat              string                                   `yaml:"le_format"`
-	MaxFuture             time.Duration                            `yaml:"max_future"`
-	MaxSampleAge          time.Duration                            `yaml:"max_sample_age"`
+	InstanceFrom          []string                                 `yaml:"instance_from"`
+	Relabel               []*relabel.Config                        `yaml:"metric_relabel_configs"`
+	Limits                limits                                   `yaml:"limits"`
 	// NeedsMemory says that the story does not hold when the cache is full.
 	NeedsMemory bool `yaml:"needs_memory"`
+	// Once says that the story cannot be told again to who has heard it: it
+	// begins with a target or a series that nobody has seen.
+	Once bool `yaml:"once"`
 	// NowMs is the clock, by default an hour after the epoch.
 	NowMs int64 `yaml:"now"`
+}
+
+// limits are named as in the configuration file.
+type limits struct {
+	MaxFuture              time.Duration `yaml:"max_future"`
+	MaxSampleAge           time.Duration `yaml:"max_sample_age"`
+	RejectLate             bool          `yaml:"reject_late"`
+	MaxLabelNames          int           `yaml:"max_label_names_per_series"`
+	MaxLabelNameLength     int           `yaml:"max_label_name_length"`
+	MaxLabelValueLength    int           `yaml:"max_label_value_length"`
+	MaxSeriesPerMetric     int           `yaml:"max_series_per_metric"`
+	MaxActiveSeries        int           `yaml:"max_active_series"`
+	MaxExemplarsPerSeries  int           `yaml:"max_exemplars_per_series"`
+	MaxExemplarsPerRequest int           `yaml:"max_exemplars_per_request"`
 }
 
 func readSettings(t testing.TB, text []byte) settings {
@@ -51,6 +71,9 @@ func readSettings(t testing.TB, text []byte) settings {
 		d := yaml.NewDecoder(bytes.NewReader(text))
 		d.KnownFields(true)
 		require.NoError(t, d.Decode(&s))
+	}
+	for _, c := range s.Relabel {
+		require.NoError(t, c.Validate(model.UTF8Validation))
 	}
 	if s.LEFormat != "" {
 		require.Contains(t, []string{"plain", "openmetrics"}, s.LEFormat)
@@ -75,32 +98,31 @@ func (s settings) options() converter.Options {
 		NHCB:              s.NHCB,
 		DisableTargetInfo: off(s.TargetInfo),
 		OpenMetricsLE:     s.LEFormat == "openmetrics",
-		Limits: converter.Limits{
-			MaxFuture:    s.MaxFuture,
-			MaxSampleAge: s.MaxSampleAge,
-		},
+		Relabel:           s.Relabel,
+		InstanceFrom:      s.InstanceFrom,
+		Limits:            converter.Limits(s.Limits),
 	}
 }
 
 // bench is a pipeline in front of a recorder, with a clock that tests set.
 type bench struct {
 	tenant string
+	peer   string
+	told   *listener // nil when nobody listens
 	rec    *storagetest.Recorder
 	line   *converter.Pipeline
 	nowMs  atomic.Int64
 }
 
-func newBench(t testing.TB, s settings) *bench {
-	t.Helper()
-	return newBenchWithCache(t, s, series.Options{})
-}
-
-func newBenchWithCache(t testing.TB, s settings, cache series.Options) *bench {
+func newBench(t testing.TB, s settings, change ...func(*converter.Options)) *bench {
 	t.Helper()
 	b := &bench{rec: storagetest.NewRecorder()}
 	b.nowMs.Store(s.NowMs)
 	o := s.options()
-	o.Backend, o.Cache = b.rec, cache
+	o.Backend = b.rec
+	for _, f := range change {
+		f(&o)
+	}
 	o.Logger = slog.New(slog.DiscardHandler)
 	o.Now = func() time.Time { return time.UnixMilli(b.nowMs.Load()) }
 	line, err := converter.New(o)
@@ -109,13 +131,55 @@ func newBenchWithCache(t testing.TB, s settings, cache series.Options) *bench {
 	return b
 }
 
+// newListeningBench is newBench with a listener at OnVerdict.
+func newListeningBench(t testing.TB, s settings) *bench {
+	t.Helper()
+	told := new(listener)
+	b := newBench(t, s, func(o *converter.Options) { o.OnVerdict = told.listen })
+	b.told = told
+	return b
+}
+
+// listener hears the verdicts on one request.
+type listener struct {
+	rejected int
+	verdicts []converter.Verdict
+}
+
+func (l *listener) listen(v converter.Verdict) {
+	if v.Rejected {
+		l.rejected++
+	}
+	l.verdicts = append(l.verdicts, v)
+}
+
+// reasons returns, once each, why data was changed in a way that is no conflict
+// and no rejection.
+func (l *listener) reasons() []string {
+	if l == nil {
+		return nil
+	}
+	var out []string
+	for _, v := range l.verdicts {
+		conflict := slices.Contains([]string{"writers", "series", "type", "target_info"}, v.Reason)
+		if !v.Rejected && !conflict && !slices.Contains(out, v.Reason) {
+			out = append(out, v.Reason)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // push sends a copy of body and spoils the copy afterwards, as the gateway's
 // buffer pool does: nothing may point into it.
 func (b *bench) push(body []byte, json bool) (converter.Report, error) {
 	body = bytes.Clone(body)
+	if b.told != nil {
+		*b.told = listener{}
+	}
 	var called int
 	report, err := b.line.Push(context.Background(), converter.Request{
-		Tenant: b.tenant, Body: body, JSON: json, Converted: func() { called++ },
+		Tenant: b.tenant, Peer: b.peer, Body: body, JSON: json, Converted: func() { called++ },
 	})
 	pool.Poison(body)
 	if called != 1 {

@@ -85,6 +85,9 @@ func (lb *labelBuilder) add(prefix string, key []byte, v otlp.Value) bool {
 		lb.warn(warnReserved, excerpt(k))
 		return true // Labels of this form are Prometheus's own.
 	}
+	if v.Members > maxAttributes {
+		return false
+	}
 	var value string
 	if v.Kind == otlp.StringKind {
 		value = view(v.Bytes)

@@ -13,6 +13,14 @@ import (
 // with one long attribute could ask for gigabytes.
 const maxPointLabels = 4 << 20
 
+// maxAttributes is the most attributes of a point, a scope or a resource, and
+// the most members of a list or map in one. An empty one takes two bytes on the
+// wire and fifty times that once it is read.
+const maxAttributes = 16 << 10
+
+// crowdedText says that there are more than maxAttributes.
+var crowdedText = fmt.Sprintf("more than %d attributes, or more members in one of them", maxAttributes)
+
 // maxBuckets is the most explicit bounds or quantiles of a point: ten times
 // what anybody uses. Each becomes a series.
 const maxBuckets = 4096
@@ -28,9 +36,6 @@ func (c *converter) over(n int) string {
 		}
 		names++
 		size += len(a.name) + len(a.value)
-		if len(a.name) > maxLabelText || len(a.value) > maxLabelText {
-			return fmt.Sprintf("label %q is longer than %d bytes", excerpt(a.name), maxLabelText)
-		}
 		if l.MaxLabelNameLength > 0 && len(a.name) > l.MaxLabelNameLength {
 			return fmt.Sprintf("label name %q of %d bytes is longer than limits.max_label_name_length (%d)",
 				excerpt(a.name), len(a.name), l.MaxLabelNameLength)
@@ -46,8 +51,8 @@ func (c *converter) over(n int) string {
 	if l.MaxLabelNames > 0 && names > l.MaxLabelNames {
 		return fmt.Sprintf("%d labels are more than limits.max_label_names_per_series (%d)", names, l.MaxLabelNames)
 	}
-	if size*n > maxPointLabels && n > 1 {
-		return fmt.Sprintf("%d series with labels of %d bytes each take more than %d bytes", n, size, maxPointLabels)
+	if size*n > maxPointLabels {
+		return fmt.Sprintf("%d series with labels of %d bytes take more than %d bytes", n, size, maxPointLabels)
 	}
 	return ""
 }

@@ -57,13 +57,13 @@ func (c *converter) stageOne(t *task, pt *point, p *otlp.Point, st, ms int64, bi
 		return accepted, otlp.CheckExemplars(p.Exemplars)
 	}
 	verdict := c.judge(r, ms, bits)
-	s := staged{records: pt.records, family: &t.metric.family, h: h, st: st, ms: ms, exemplars: -1, point: c.report.points}
+	s := staged{records: pt.records, family: &t.metric.family, h: h, st: st, ms: ms, exemplars: -1, point: int32(c.report.points)}
 	if p.Exemplars.Len() > 0 {
 		if err := c.pointExemplars(t, p, verdict == series.Fresh, nil, ms); err != nil {
 			return accepted, err
 		}
 		if len(c.placed) > 0 {
-			s.exemplars = len(c.ranges)
+			s.exemplars = int32(len(c.ranges))
 			c.takeExemplars(0)
 		}
 	}

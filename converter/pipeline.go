@@ -133,10 +133,12 @@ func (p *Pipeline) Push(ctx context.Context, req Request) (Report, error) {
 		if !settled { // A panic is on its way: nothing of it is kept.
 			c.unhold()
 			_ = app.Rollback()
+			c.settle(false)
 		}
 	}()
 	report, err := p.transact(c, &slot)
 	settled = true
+	c.forgetLoose()
 	p.cache.Count(c.hits, c.misses)
 	p.converters.Put(c)
 	return report, err

@@ -33,6 +33,9 @@ func (c *converter) findPoint(t *task, p *otlp.Point, s shape) (*point, *otlp.Er
 		if err := c.canonicalizeRun(p.Attributes); err != nil {
 			return nil, err
 		}
+		if c.crowdedAttributes {
+			return &point{reject: ReasonLimit, detail: crowdedText}, nil
+		}
 		d := series.DigestOf(c.canonical)
 		if e = index.Find(p.Attributes, d, t.room()); e == nil {
 			return c.newPoint(t, p, s, d)
@@ -67,6 +70,7 @@ func (c *converter) reshape(t *task, p *otlp.Point, s shape, e *series.Entry[poi
 		return &pt, err
 	}
 	old := e.Value.records
+	t.metric.points.Resize(e, pt.size()-e.Value.size(), t.room())
 	e.Value = pt
 	c.forget(t.sender.State, old)
 	return &e.Value, nil
@@ -172,10 +176,13 @@ func (c *converter) forgetKept(t *task, pt *point, kept bool) {
 // room for, so that duplicates within the request are found all the same.
 func (c *converter) looseRecord(r *series.Record) *series.Record {
 	hash := r.Labels.Hash()
-	if known := c.loose[hash]; known != nil && labels.Equal(known.Labels, r.Labels) {
+	known := c.loose[hash]
+	switch {
+	case known == nil:
+		c.loose[hash] = r
+	case labels.Equal(known.Labels, r.Labels):
 		return known
 	}
-	c.loose[hash] = r
 	return r
 }
 

@@ -56,11 +56,15 @@ func (c *converter) newSender(raw, resource []byte) (*series.Sender[*sender], *o
 		return nil, err
 	}
 	meaning := series.DigestOf(c.canonical)
+	crowded := c.crowdedAttributes
 
 	st := &sender{tenant: c.tenant, budget: c.opts.budget, families: c.opts.families, kept: true}
 	st.job, st.instance = c.identity()
 	if !utf8.ValidString(st.job) || !utf8.ValidString(st.instance) || max(len(st.job), len(st.instance)) > maxLabelText {
 		st.reject = ReasonLabel
+	}
+	if crowded {
+		st.reject, st.kept = ReasonLimit, false
 	}
 	c.promote(st)
 	c.info(st)
@@ -69,6 +73,10 @@ func (c *converter) newSender(raw, resource []byte) (*series.Sender[*sender], *o
 	identity := series.DigestOf(c.canonical)
 	hash := targetHash(c.tenant.Name, st.job, st.instance)
 	size := senderCost + len(st.job) + len(st.instance) + int(st.info.ByteSize()) + sizeOf(st.promoted)
+	if crowded {
+		// Its meaning was not read to the end: it serves this request alone.
+		return series.Alone(st, hash), nil
+	}
 	s, kept := c.tenant.Add(raw, meaning, identity, hash, c.epoch, size, st)
 	if !kept {
 		st.kept = false // Nobody else has seen it.

@@ -24,12 +24,12 @@ type staged struct {
 	// values is where the samples' values stand in c.values, one per record: the
 	// bits that the marks compare. They are the sample itself but for a native
 	// histogram, where they are its hash.
-	values int
+	values int32
 	// exemplars is where the samples' exemplars stand in c.ranges, or -1.
-	exemplars int
-	place     int // in the line of its target; see storage.TargetAppender
-	appended  int // samples that the backend has taken
-	point     int // which point of the request, 0 for none
+	exemplars int32
+	place     int32 // in the line of its target; see storage.TargetAppender
+	appended  int32 // samples that the backend has taken
+	point     int32 // which point of the request, 0 for none
 	refused   bool
 }
 
@@ -63,7 +63,7 @@ func (c *converter) judgeLate(r *series.Record, ms int64, bits uint64) series.Ve
 		for i := range c.staged {
 			s := &c.staged[i]
 			for n, r := range s.records {
-				c.seen[offer{r, s.ms}] = c.values[s.values+n]
+				c.seen[offer{r, s.ms}] = c.values[int(s.values)+n]
 			}
 		}
 	}
@@ -80,22 +80,22 @@ func (c *converter) judgeLate(r *series.Record, ms int64, bits uint64) series.Ve
 // stage takes a point whose series were judged Fresh. Its values are the last
 // in c.values, one per record.
 func (c *converter) stage(s staged) {
-	s.values = len(c.values) - len(s.records)
+	s.values = int32(len(c.values) - len(s.records))
 	from := 0
 	for i, r := range s.records {
 		if c.held != r.Owner || i == 0 {
 			c.hold(r.Owner)
-			if i > 0 && c.place != s.place {
+			if i > 0 && int32(c.place) != s.place {
 				// The rest belongs to another target's line.
 				c.staged = append(c.staged, s.cut(from, i))
 				from = i
 			}
-			s.place = c.place
+			s.place = int32(c.place)
 		}
 		if s.ms < r.OfferedMs() {
 			c.unsorted = true
 		}
-		bits := c.values[s.values+i]
+		bits := c.values[int(s.values)+i]
 		r.Offer(s.ms, bits, c.txn)
 		if len(c.seen) > 0 {
 			c.seen[offer{r, s.ms}] = bits
@@ -110,9 +110,9 @@ func (c *converter) stage(s staged) {
 // cut returns the part of a staged point that holds some of its series.
 func (s staged) cut(from, to int) staged {
 	s.records = s.records[from:to:to]
-	s.values += from
+	s.values += int32(from)
 	if s.exemplars >= 0 {
-		s.exemplars += from
+		s.exemplars += int32(from)
 	}
 	return s
 }
@@ -123,13 +123,13 @@ func (c *converter) append() error {
 	if c.unsorted {
 		slices.SortStableFunc(c.staged, func(a, b staged) int { return cmp.Compare(a.ms, b.ms) })
 	}
-	place := -1
-	refused := 0 // the point refused last, which may be staged in parts
+	place := int32(-1)
+	refused := int32(0) // the point refused last, which may be staged in parts
 	for i := range c.staged {
 		s := &c.staged[i]
 		if s.place != place && c.targeter != nil {
 			place = s.place
-			c.targeter.At(place)
+			c.targeter.At(int(place))
 		}
 		if s.point != 0 && s.point == refused {
 			s.refused = true
@@ -161,12 +161,12 @@ func (c *converter) append() error {
 func (c *converter) appendSample(s *staged, n int, r *series.Record) error {
 	opts := promstorage.AppendV2Options{MetricFamilyName: s.family.name, Metadata: s.family.meta}
 	if s.exemplars >= 0 {
-		x := c.ranges[s.exemplars+n]
+		x := c.ranges[int(s.exemplars)+n]
 		opts.Exemplars = c.exemplars[x.from:x.to:x.to]
 	}
 	v := 0.0
 	if s.h == nil {
-		v = math.Float64frombits(c.values[s.values+n])
+		v = math.Float64frombits(c.values[int(s.values)+n])
 	}
 	known := r.Ref()
 	ref, err := c.app.Append(known, r.Labels, s.st, s.ms, v, s.h, nil, opts)
@@ -193,10 +193,27 @@ func (c *converter) settle(committed bool) {
 		s := &c.staged[i]
 		for n, r := range s.records {
 			c.settleHold(r.Owner)
-			r.Settle(s.ms, c.values[s.values+n], c.txn, committed && !s.refused)
+			r.Settle(s.ms, c.values[int(s.values)+n], c.txn, committed && !s.refused)
 		}
 	}
 	c.unhold()
+}
+
+// forgetLoose tells the backend that the series which had no room in the cache
+// are not known any more: nobody would tell it later.
+func (c *converter) forgetLoose() {
+	if len(c.loose) == 0 || c.opts.forget == nil {
+		return
+	}
+	refs := make([]promstorage.SeriesRef, 0, len(c.loose))
+	for _, r := range c.loose {
+		if ref := r.Ref(); ref != 0 {
+			refs = append(refs, ref)
+		}
+	}
+	if len(refs) > 0 {
+		c.opts.forget(refs)
+	}
 }
 
 // settleHold is hold without a place in the line: the transaction is over.
@@ -210,12 +227,13 @@ func (c *converter) settleHold(t *series.Target) {
 
 // refuseFarEnd marks what the far end refused and counts the points it
 // concerns: each once, whatever number of its samples was refused.
-func (c *converter) refuseFarEnd(refused []storage.Refusal) {
+func (c *converter) refuseFarEnd(refusals []storage.Refusal) {
+	refused := slices.Clone(refusals)
 	first := 0 // number of the point's first append
-	counted := 0
+	counted := int32(0)
 	for i := range c.staged {
 		s := &c.staged[i]
-		last := first + s.appended - 1
+		last := first + int(s.appended) - 1
 		for n := range refused {
 			r := &refused[n]
 			if s.refused || s.appended == 0 || last < r.First || first > r.Last {

@@ -138,6 +138,9 @@ func (c *converter) admit(m *metric, p *otlp.Point) (startMs, ms int64, reason R
 	ms = int64(p.TimeNs / 1e6)
 	switch {
 	case m.reject != accepted:
+		if m.reject == ReasonLimit {
+			c.detail = crowdedText
+		}
 		return 0, 0, m.reject
 	case p.TimeNs == 0:
 		return 0, 0, ReasonNoTime

@@ -6,7 +6,11 @@ const PoisonByte = 0xCC
 // Poison overwrites b with [PoisonByte]. Scratch that is not a [Buffer] calls
 // it from its own reset, guarded by [Poisoned].
 func Poison(b []byte) {
-	for i := range b {
-		b[i] = PoisonByte
+	if len(b) == 0 {
+		return
+	}
+	b[0] = PoisonByte
+	for n := 1; n < len(b); n *= 2 {
+		copy(b[n:], b[:n])
 	}
 }

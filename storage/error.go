@@ -52,9 +52,10 @@ type Error struct {
 }
 
 // Refusal says that Count of the appends numbered First to Last, both
-// included, were refused. The calls of Append that returned nil are numbered
-// from 0 in the order of a transaction. A Count of less than the range means
-// that the far end did not tell which ones.
+// included, were refused. The calls of Append that took their sample are
+// numbered from 0 in the order of a transaction; those that lost an exemplar
+// took it. A Count of less than the range means that the far end did not tell
+// which ones.
 type Refusal struct {
 	First, Last int
 	Count       int

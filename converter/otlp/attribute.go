@@ -89,7 +89,9 @@ const (
 type Value struct {
 	Kind  Kind
 	Bytes []byte // strings and bytes; the raw message of arrays and maps
-	bits  uint64
+	// Members is how many values an array or a map holds, at all depths.
+	Members int
+	bits    uint64
 }
 
 // Bool returns the value of a BoolKind.
@@ -134,9 +136,11 @@ func (v *Value) merge(b []byte, depth int) *Error {
 		if v.Kind == ArrayKind || v.Kind == MapKind {
 			c := v.Children()
 			for c.more() {
-				if _, _, err := c.next(depth + 1); err != nil {
+				_, m, err := c.next(depth + 1)
+				if err != nil {
 					return err
 				}
+				v.Members += 1 + m.Members
 			}
 		}
 	}

@@ -1,5 +1,7 @@
 package otlp
 
+import "github.com/otlpgw/otlpgw/pool"
+
 // List is the children of one kind in a message: all length-delimited fields
 // with one number, wherever they stand between other fields. Its frames were
 // checked when the message was parsed; the children's own were not.
@@ -57,7 +59,10 @@ const MaxScratch = 64 << 10
 
 // Trim drops the buffers that outgrew [MaxScratch].
 func (s *Scratch) Trim() {
-	for _, b := range []*[]byte{&s.attributes, &s.counts, &s.bounds, &s.positive, &s.negative} {
+	for _, b := range [...]*[]byte{&s.attributes, &s.counts, &s.bounds, &s.positive, &s.negative} {
+		if pool.Poisoned {
+			pool.Poison((*b)[:cap(*b)])
+		}
 		if cap(*b) > MaxScratch {
 			*b = nil
 		}

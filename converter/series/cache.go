@@ -239,6 +239,11 @@ func (t *Tenant[S]) Add(raw []byte, meaning, identity Digest, hash uint64, epoch
 	return s, kept
 }
 
+// Alone returns a sender that no cache knows, with a target of its own.
+func Alone[S State](state S, hash uint64) *Sender[S] {
+	return &Sender[S]{Target: &Target{Hash: hash}, State: state}
+}
+
 // alias remembers a spelling, which another request may have brought meanwhile;
 // the caller holds t.mu.
 func (t *Tenant[S]) alias(raw []byte, s *Sender[S]) {

@@ -71,6 +71,14 @@ func (x *Index[V]) alias(raw []byte, e *Entry[V], b *Budget) {
 	x.raw[string(raw)] = e
 }
 
+// Resize notes that the value of a kept entry takes by bytes more than before.
+func (x *Index[V]) Resize(e *Entry[V], by int, b *Budget) {
+	if e.cost > 0 {
+		e.cost += int32(by)
+		b.release(-by, 0)
+	}
+}
+
 // Len returns how many canonical values there are.
 func (x *Index[V]) Len() int { return len(x.canon) }
 

@@ -101,9 +101,6 @@ func (t *Tenant[S]) remove(s *Sender[S]) {
 func (t *Tenant[S]) dropTargets(live map[*Target]struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.targets) == len(live) {
-		return
-	}
 	for _, s := range t.canon {
 		live[s.Target] = struct{}{}
 	}
