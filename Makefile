@@ -11,10 +11,10 @@ GOFILES   := $(shell git ls-files --cached --others --exclude-standard '*.go' 2>
 FUZZTIME  ?= 60s
 NODE_DIR  := cmd/otlpgw/e2e/testdata/node
 
-.PHONY: help run build check format tidy vet lint arrows test test-race test-plain node-packages bench fuzz clean
+.PHONY: help run build check format tidy vet lint arrows test test-race test-plain test-mutations node-packages bench fuzz clean
 
 help: ## Print the targets.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## Build and run with the defaults; series are kept under ./data.
 	./bin/otlpgw
@@ -64,6 +64,9 @@ node-packages:
 	else \
 		cd $(NODE_DIR) && npm ci --no-fund --no-audit && touch node_modules/.package-lock.json; \
 	fi
+
+test-mutations: ## Break one rule at a time; each time a named test must fail.
+	$(GO) test -count=1 -timeout 30m -run '^TestMutations$$' . -mutations
 
 bench: ## Run the benchmarks on 1 and 4 processors.
 	$(GO) test ./bench -run '^$$' -bench . -cpu=1,4

@@ -412,6 +412,7 @@ func TestHiddenFaults(t *testing.T) {
 		at   bool
 	}{
 		"gauge that does not count":  {nest(append(nest([]byte{0x0a}, 5), nest(nil, 7)...), 1, 2, 2), true},
+		"point that does not count":  {nest(append(nest([]byte{0x0a}, 5, 1), nest(nil, 7)...), 1, 2, 2), true},
 		"second part of a resource":  {nest(append(nest([]byte{0x10, 1}, 1), nest([]byte{0x0a}, 1)...), 1), true},
 		"attribute of a second part": {nest(append(nest([]byte{0x10, 1}, 1), nest([]byte{0x0a}, 1, 1)...), 1), false},
 		"counts of a broken length":  {nest(nest([]byte{1, 2, 3}, 6), 1, 2, 2, 9, 1), true},
