@@ -57,6 +57,7 @@ func (c *converter) newPoint(t *task, p *otlp.Point, s shape, d series.Digest) (
 	e, kept := t.metric.points.Add(p.Attributes, d, pt, pt.size(), t.room())
 	if !kept {
 		c.forget(t.sender.State, pt.records)
+		c.loosen(t.sender.State, pt.records)
 	}
 	e.Used = c.epoch
 	return &e.Value, nil
@@ -118,6 +119,10 @@ func (c *converter) holdAll(t *task, pt *point, sets []labels.Labels) (kept bool
 		if ls.IsEmpty() {
 			continue // Dropped by relabelling.
 		}
+		if r := c.loose[ls.Hash()]; r != nil && labels.Equal(r.Labels, ls) {
+			pt.records[i], kept = r, false
+			continue
+		}
 		r, ok := st.tenant.Records.Hold(ls, t.sender.Target, t.room())
 		if ok {
 			held = append(held, r)
@@ -128,6 +133,7 @@ func (c *converter) holdAll(t *task, pt *point, sets []labels.Labels) (kept bool
 	}
 	if !kept {
 		c.forget(st, held)
+		c.loosen(st, pt.records)
 	}
 	return kept
 }
@@ -184,6 +190,16 @@ func (c *converter) looseRecord(r *series.Record) *series.Record {
 		return known
 	}
 	return r
+}
+
+// loosen makes the records of a point that was not kept this request's own, but
+// for those that others hold: the same series comes to the same record.
+func (c *converter) loosen(s *sender, records []*series.Record) {
+	for i, r := range records {
+		if r != nil && !s.tenant.Records.Known(r.Labels) {
+			records[i] = c.looseRecord(r)
+		}
+	}
 }
 
 // forget gives records back that a point no longer uses.
