@@ -22,7 +22,7 @@ import (
 
 // The order of attributes is no identity, however many orders a sender finds:
 // beyond what the cache remembers of spellings it takes the longer way to the
-// same series (house rules, Identity: slower, never different).
+// same series: slower, never different.
 func TestAttributeOrderIsNoIdentity(t *testing.T) {
 	b := newBench(t, readSettings(t, nil))
 	rnd := rand.New(rand.NewPCG(3, 3))

@@ -18,7 +18,7 @@ import (
 	"github.com/otlpgw/otlpgw/converter/convertertest"
 )
 
-// T23: the bits of the staleness marker mean staleness, and a sender's own NaN
+// The bits of the staleness marker mean staleness, and a sender's own NaN
 // must never have them (remote write specification, Staleness markers).
 func TestRealNaNIsNotStale(t *testing.T) {
 	req, err := convertertest.Metrics(`
@@ -108,7 +108,7 @@ func TestDecodeError(t *testing.T) {
 	}
 }
 
-// T18b: scaling down puts every count where the arithmetic of the two schemas
+// Scaling down puts every count where the arithmetic of the two schemas
 // puts it, for random scales, offsets and gaps.
 func TestDownscaleAgainstBruteForce(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(18, 0))

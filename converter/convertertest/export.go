@@ -6,6 +6,7 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // noRecordedValue is the flag of points that say that there is no value.
@@ -42,18 +43,46 @@ func (w *World) points(s *stream) *metricspb.Metric {
 		case *metricspb.Metric_Gauge:
 			p := w.number(set)
 			p.StartTimeUnixNano = 0
-			d.Gauge.DataPoints = append(d.Gauge.DataPoints, p)
+			d.Gauge.DataPoints = append(d.Gauge.DataPoints, spoil(w, p, &p.TimeUnixNano)...)
 		case *metricspb.Metric_Sum:
-			d.Sum.DataPoints = append(d.Sum.DataPoints, w.number(set))
+			p := w.number(set)
+			d.Sum.DataPoints = append(d.Sum.DataPoints, spoil(w, p, &p.TimeUnixNano)...)
 		case *metricspb.Metric_Histogram:
-			d.Histogram.DataPoints = append(d.Histogram.DataPoints, w.histogram(s, i, set))
+			p := w.histogram(s, i, set)
+			d.Histogram.DataPoints = append(d.Histogram.DataPoints, spoil(w, p, &p.TimeUnixNano)...)
 		case *metricspb.Metric_ExponentialHistogram:
-			d.ExponentialHistogram.DataPoints = append(d.ExponentialHistogram.DataPoints, w.exponential(s, i, set))
+			p := w.exponential(s, i, set)
+			d.ExponentialHistogram.DataPoints = append(d.ExponentialHistogram.DataPoints, spoil(w, p, &p.TimeUnixNano)...)
 		case *metricspb.Metric_Summary:
-			d.Summary.DataPoints = append(d.Summary.DataPoints, w.summary(s, set))
+			p := w.summary(s, set)
+			d.Summary.DataPoints = append(d.Summary.DataPoints, spoil(w, p, &p.TimeUnixNano)...)
 		}
 	}
 	return m
+}
+
+// spoil returns a point, sometimes without its time, twice, or with another one
+// behind it that is earlier but later than the request before. At is the point's
+// own time.
+func spoil[P proto.Message](w *World, p P, at *uint64) []P {
+	switch w.rnd.IntN(150) {
+	case 0:
+		*at = 0
+	case 1:
+		return []P{p, proto.Clone(p).(P)}
+	case 2:
+		if w.ms-w.beforeMs < 2 {
+			break
+		}
+		late := proto.Clone(p).(P)
+		fields := late.ProtoReflect()
+		fd := fields.Descriptor().Fields()
+		ms := w.ms - 1 - uint64(w.rnd.IntN(int(w.ms-w.beforeMs-1)))
+		fields.Set(fd.ByName("time_unix_nano"), protoreflect.ValueOfUint64(ms*1e6))
+		fields.Clear(fd.ByName("start_time_unix_nano"))
+		return []P{p, late}
+	}
+	return []P{p}
 }
 
 // times returns the start and the time of a point in ns.
@@ -94,6 +123,9 @@ func (w *World) number(set []*commonpb.KeyValue) *metricspb.NumberDataPoint {
 	p := &metricspb.NumberDataPoint{
 		Attributes: set, StartTimeUnixNano: start, TimeUnixNano: at, Flags: w.flags(), Exemplars: w.exemplars(nil),
 	}
+	if w.chance(1) {
+		return p // It has no value.
+	}
 	if w.chance(50) {
 		p.Value = &metricspb.NumberDataPoint_AsInt{AsInt: pick(w, 0, 1, int64(w.rnd.IntN(1e6)), -5, math.MaxInt64)}
 	} else {
@@ -118,6 +150,9 @@ func (w *World) histogram(s *stream, i int, set []*commonpb.KeyValue) *metricspb
 			// Nothing is above +Inf.
 			p.Count -= p.BucketCounts[len(s.bounds)]
 			p.BucketCounts[len(s.bounds)] = 0
+		}
+		if w.chance(1) {
+			p.Count++ // It contradicts the buckets.
 		}
 	} else {
 		s.counts[i] += uint64(w.rnd.IntN(5))
@@ -147,6 +182,9 @@ func (w *World) exponential(s *stream, i int, set []*commonpb.KeyValue) *metrics
 	}
 	if w.chance(10) {
 		p.Sum = nil
+	}
+	if w.chance(1) {
+		p.Count++ // It contradicts the buckets.
 	}
 	return p
 }

@@ -15,13 +15,15 @@ import (
 // SDKs do: resources, scopes, metrics and attribute sets are invented once from
 // the seed, and every request brings new values for some of them. No two
 // resources share a job and instance, and no two metrics a name, so that every
-// stream is a series of its own.
+// stream is a series of its own. Some points are broken, come twice or come late
+// within their request.
 type World struct {
 	rnd      *rand.Rand
 	services []*service
 	metrics  int
-	// ms is the time of the last request, in ms after the epoch.
-	ms uint64
+	// ms is the time of the last request, in ms after the epoch, and beforeMs
+	// that of the one before.
+	ms, beforeMs uint64
 	// startMs is when all streams began.
 	startMs uint64
 }
@@ -62,6 +64,7 @@ func NewWorld(seed, startMs uint64) *World {
 
 // Request returns the next export, which is later than all before it.
 func (w *World) Request() *colmetricspb.ExportMetricsServiceRequest {
+	w.beforeMs = w.ms
 	w.ms += uint64(1 + w.rnd.IntN(60_000))
 	req := new(colmetricspb.ExportMetricsServiceRequest)
 	always := w.rnd.IntN(len(w.services))
@@ -156,7 +159,7 @@ func (w *World) stream() *stream {
 	s.hasSum = w.chance(85)
 	for i := range 1 + w.rnd.IntN(4) {
 		set := w.attributes([]string{
-			"http.request.method", "http.response.status_code", "url.path", "k", "k.a", "k_a", "region", "error", "ratio", "le", "job", "_private", "9lives", "__meta__", "tags",
+			"http.request.method", "http.response.status_code", "url.path", "k", "k.a", "k_a", "region", "error", "ratio", "le", "job", "_private", "9lives", "__meta__", "tags", "地域",
 		}, 4)
 		if i > 0 {
 			// Whatever becomes of the others, this one keeps the sets apart.
