@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +34,7 @@ func serve(ctx context.Context, c *config.Loaded, logger *slog.Logger) error {
 		return err
 	}
 	defer l.close()
-	a, err := build(c, logger)
+	a, err := newApp(c, logger)
 	if err != nil {
 		return err
 	}
@@ -86,14 +88,16 @@ func (l *listeners) close() {
 
 // app is the gateway, put together.
 type app struct {
-	logger   *slog.Logger
-	grace    time.Duration
-	backend  storage.Backend
-	pipeline *converter.Pipeline
-	gateway  *gateway.Gateway
+	c       *config.Loaded
+	logger  *slog.Logger
+	reg     *prometheus.Registry
+	grace   time.Duration
+	gateway *gateway.Gateway
+	behind  opening
 }
 
-func build(c *config.Loaded, logger *slog.Logger) (*app, error) {
+// newApp returns the gateway with nothing behind it; run opens the store.
+func newApp(c *config.Loaded, logger *slog.Logger) (*app, error) {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(
 		collectors.NewGoCollector(),
@@ -104,35 +108,43 @@ func build(c *config.Loaded, logger *slog.Logger) (*app, error) {
 	if err != nil {
 		return nil, fmt.Errorf("printing the effective configuration: %w", err)
 	}
-	inFlight := inFlightBytes(logger)
+	a := &app{c: c, logger: logger, reg: reg, grace: time.Duration(c.Shutdown.Timeout)}
+	var api http.Handler
+	if c.Mode() == config.ModeLocal {
+		api = &a.behind
+	}
+	a.gateway, err = gateway.New(gateway.Options{
+		Pusher:             &a.behind,
+		Logger:             logger,
+		Registerer:         reg,
+		HTTPMaxRequestSize: int64(c.HTTP.MaxRequestSize),
+		GRPCMaxRequestSize: int64(c.GRPC.MaxRequestSize),
+		MaxJSONSize:        int64(c.HTTP.MaxJSONSize),
+		MaxInFlightBytes:   inFlightBytes(logger),
+		CORSAllowedOrigins: c.HTTP.CORSAllowedOrigins,
+		PassPeer:           slices.Contains(c.OTLP.InstanceFrom, config.PeerIP),
+		Ready:              a.behind.ready,
+		Gatherer:           reg,
+		Config:             func() []byte { return effective },
+		API:                api,
+		Pages:              debugPages(a.behind.inspected),
+	})
+	return a, err
+}
 
-	backend, api, err := openBackend(c, logger, reg)
+// open opens the store and the pipeline into it.
+func (a *app) open() (*opened, error) {
+	backend, api, err := openBackend(a.c, a.logger, a.reg)
 	if err != nil {
 		return nil, err
 	}
-	a := &app{logger: logger, grace: time.Duration(c.Shutdown.Timeout), backend: backend}
-	if a.pipeline, err = converter.New(pipelineOptions(c, backend, logger, reg)); err == nil {
-		a.gateway, err = gateway.New(gateway.Options{
-			Pusher:             a.pipeline,
-			Logger:             logger,
-			Registerer:         reg,
-			HTTPMaxRequestSize: int64(c.HTTP.MaxRequestSize),
-			GRPCMaxRequestSize: int64(c.GRPC.MaxRequestSize),
-			MaxJSONSize:        int64(c.HTTP.MaxJSONSize),
-			MaxInFlightBytes:   inFlight,
-			CORSAllowedOrigins: c.HTTP.CORSAllowedOrigins,
-			Ready:              backend.Ready,
-			Gatherer:           reg,
-			Config:             func() []byte { return effective },
-			API:                api,
-		})
-	}
+	pipeline, err := converter.New(pipelineOptions(a.c, backend, a.logger, a.reg))
 	if err != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), a.grace)
 		defer cancel()
 		return nil, errors.Join(err, backend.Close(ctx))
 	}
-	return a, nil
+	return &opened{backend: backend, pipeline: pipeline, api: api}, nil
 }
 
 // pipelineOptions says in the converter's words what the file says. The
@@ -161,9 +173,19 @@ func pipelineOptions(c *config.Loaded, b storage.Backend, logger *slog.Logger, r
 		NHCB:              p.ConvertHistogramsToNHCB,
 		DisableTargetInfo: c.OTLP.DisableTargetInfo,
 		OpenMetricsLE:     c.OTLP.LEFormat == "openmetrics",
+		Relabel:           c.MetricRelabelConfigs,
+		InstanceFrom:      c.OTLP.InstanceFrom,
 		Limits: converter.Limits{
-			MaxFuture:    time.Duration(c.Limits.MaxFuture),
-			MaxSampleAge: time.Duration(c.Limits.MaxSampleAge),
+			MaxFuture:              time.Duration(c.Limits.MaxFuture),
+			MaxSampleAge:           time.Duration(c.Limits.MaxSampleAge),
+			RejectLate:             c.Limits.RejectLate,
+			MaxLabelNames:          c.Limits.MaxLabelNamesPerSeries,
+			MaxLabelNameLength:     c.Limits.MaxLabelNameLength,
+			MaxLabelValueLength:    c.Limits.MaxLabelValueLength,
+			MaxSeriesPerMetric:     c.Limits.MaxSeriesPerMetric,
+			MaxActiveSeries:        c.Limits.MaxActiveSeries,
+			MaxExemplarsPerSeries:  c.Limits.MaxExemplarsPerSeries,
+			MaxExemplarsPerRequest: c.Limits.MaxExemplarsPerRequest,
 		},
 		Cache: series.Options{
 			MaxBytes:    int64(c.Cache.MaxBytes),
@@ -175,32 +197,32 @@ func pipelineOptions(c *config.Loaded, b storage.Backend, logger *slog.Logger, r
 
 // run serves until ctx ends or a server fails, and then stops in the order
 // that loses nothing: no new requests, answers for those in flight, the store.
+// The admin pages are served before the store opens.
 func (a *app) run(ctx context.Context, l *listeners) error {
+	servers, failed := errgroup.WithContext(ctx)
+	run := func(name string, l net.Listener, serve func(net.Listener) error) {
+		if l == nil {
+			return
+		}
+		servers.Go(func() error { return serve(l) })
+		// The socket has been listening all along; from here on it is served.
+		a.logger.Info("listening", "listener", name, "address", l.Addr().String())
+	}
+	run("admin", l.admin, a.gateway.RunAdmin)
+	store, err := a.open()
+	if err != nil {
+		return errors.Join(err, a.gateway.Close(), servers.Wait())
+	}
 	sweep, stopSweep := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopSweep()
 	var background errgroup.Group
 	background.Go(func() error {
-		a.pipeline.Run(sweep)
+		store.pipeline.Run(sweep)
 		return nil
 	})
-
-	servers, failed := errgroup.WithContext(ctx)
-	for _, s := range []struct {
-		name  string
-		l     net.Listener
-		serve func(net.Listener) error
-	}{
-		{"http", l.http, a.gateway.RunHTTP},
-		{"grpc", l.grpc, a.gateway.RunGRPC},
-		{"admin", l.admin, a.gateway.RunAdmin},
-	} {
-		if s.l == nil {
-			continue
-		}
-		servers.Go(func() error { return s.serve(s.l) })
-		// The socket has been listening all along; from here on it is served.
-		a.logger.Info("listening", "listener", s.name, "address", s.l.Addr().String())
-	}
+	a.behind.to.Store(store)
+	run("http", l.http, a.gateway.RunHTTP)
+	run("grpc", l.grpc, a.gateway.RunGRPC)
 	<-failed.Done()
 	a.logger.Info("stopping", "timeout", a.grace)
 
@@ -212,7 +234,7 @@ func (a *app) run(ctx context.Context, l *listeners) error {
 	}
 	stopSweep()
 	_ = background.Wait() // it returns no error
-	if err := a.backend.Close(end); err != nil {
+	if err := store.backend.Close(end); err != nil {
 		errs = append(errs, fmt.Errorf("closing the store: %w", err))
 	}
 	// The admin pages stay to the last, for whoever wants to know why it takes

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/otlptranslator"
 	"github.com/stretchr/testify/require"
 
@@ -52,7 +53,20 @@ otlp:
   disable_target_info: true
   namespace: ns
   type_and_unit_labels: true
-limits: {max_future: 1m, max_sample_age: 2h}
+  instance_from: [host.name+process.pid, peer_ip]
+limits:
+  max_future: 1m
+  max_sample_age: 2h
+  reject_late: true
+  max_label_names_per_series: 1
+  max_label_name_length: 2
+  max_label_value_length: 3
+  max_series_per_metric: 4
+  max_active_series: 5
+  max_exemplars_per_series: 6
+  max_exemplars_per_request: 7
+metric_relabel_configs:
+  - {action: labeldrop, regex: tmp_.*}
 cache: {max_bytes: 1MiB, max_series: 5, idle_timeout: 3m}
 `)
 	logger := slog.New(slog.DiscardHandler)
@@ -70,9 +84,19 @@ cache: {max_bytes: 1MiB, max_series: 5, idle_timeout: 3m}
 		NHCB:              true,
 		DisableTargetInfo: true,
 		OpenMetricsLE:     true,
-		Limits:            converter.Limits{MaxFuture: time.Minute, MaxSampleAge: 2 * time.Hour},
-		Cache:             series.Options{MaxBytes: 1 << 20, MaxSeries: 5, IdleTimeout: 3 * time.Minute},
+		Relabel:           c.MetricRelabelConfigs,
+		InstanceFrom:      []string{"host.name+process.pid", "peer_ip"},
+		Limits: converter.Limits{
+			MaxFuture: time.Minute, MaxSampleAge: 2 * time.Hour, RejectLate: true,
+			MaxLabelNames: 1, MaxLabelNameLength: 2, MaxLabelValueLength: 3,
+			MaxSeriesPerMetric: 4, MaxActiveSeries: 5,
+			MaxExemplarsPerSeries: 6, MaxExemplarsPerRequest: 7,
+		},
+		Cache: series.Options{MaxBytes: 1 << 20, MaxSeries: 5, IdleTimeout: 3 * time.Minute},
 	}, pipelineOptions(c, nil, logger, nil))
+	require.Len(t, c.MetricRelabelConfigs, 1)
+	require.NoError(t, c.MetricRelabelConfigs[0].Validate(model.LegacyValidation))
+	require.Equal(t, model.UTF8Validation, c.MetricRelabelConfigs[0].NameValidationScheme, "validated already")
 
 	all := loaded(t, "otlp: {promote_all_resource_attributes: true, ignore_resource_attributes: [b]}\n")
 	o := pipelineOptions(all, nil, nil, nil)

@@ -183,14 +183,55 @@ func (c *Config) validateConversion(oneOf func(path, value string, allowed ...st
 	} else {
 		oneOf("otlp.delta", c.OTLP.Delta, "convert", "reject")
 	}
+	c.validateInstanceFrom(report)
 	if c.Limits.MaxFuture <= 0 {
 		report("limits.max_future", c.Limits.MaxFuture.String(), "must be more than zero")
+	}
+	for _, l := range []struct {
+		path  string
+		value int
+	}{
+		{"limits.max_label_names_per_series", c.Limits.MaxLabelNamesPerSeries},
+		{"limits.max_label_name_length", c.Limits.MaxLabelNameLength},
+		{"limits.max_label_value_length", c.Limits.MaxLabelValueLength},
+		{"limits.max_series_per_metric", c.Limits.MaxSeriesPerMetric},
+		{"limits.max_active_series", c.Limits.MaxActiveSeries},
+		{"limits.max_exemplars_per_series", c.Limits.MaxExemplarsPerSeries},
+		{"limits.max_exemplars_per_request", c.Limits.MaxExemplarsPerRequest},
+	} {
+		if l.value < 0 {
+			report(l.path, fmt.Sprint(l.value), "must not be negative; 0 is no limit")
+		}
 	}
 	if time.Duration(c.Cache.IdleTimeout) <= 0 {
 		report("cache.idle_timeout", c.Cache.IdleTimeout.String(), "must be more than zero")
 	}
 	if c.Cache.MaxSeries < 0 {
 		report("cache.max_series", fmt.Sprint(c.Cache.MaxSeries), "must not be negative; 0 is no limit")
+	}
+}
+
+func (c *Config) validateInstanceFrom(report func(path, value, msg string)) {
+	const path = "otlp.instance_from"
+	seen := map[string]bool{}
+	for _, entry := range c.OTLP.InstanceFrom {
+		if seen[entry] {
+			report(path, entry, "is listed twice")
+		}
+		seen[entry] = true
+		if entry == PeerIP {
+			continue
+		}
+		for part := range strings.SplitSeq(entry, "+") {
+			switch {
+			case part == "":
+				report(path, entry, "must name resource attributes, joined by + where several are needed")
+			case part == PeerIP:
+				report(path, entry, PeerIP+" cannot be joined with attributes; make it an entry of its own")
+			case part != strings.TrimSpace(part):
+				report(path, entry, "has a space before or after the name of an attribute")
+			}
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/common/model"
 	promconfig "github.com/prometheus/prometheus/config"
+	"github.com/prometheus/prometheus/model/relabel"
 )
 
 // Storage modes.
@@ -26,8 +27,13 @@ type Config struct {
 	Global      Global        `yaml:"global,omitempty"`
 	OTLP        OTLP          `yaml:"otlp"`
 	RemoteWrite []RemoteWrite `yaml:"remote_write,omitempty"`
-	Limits      Limits        `yaml:"limits"`
-	Cache       Cache         `yaml:"cache"`
+
+	// MetricRelabelConfigs run on the labels of every series, whatever the
+	// storage. Prometheus has the block in its scrape configurations.
+	MetricRelabelConfigs []*relabel.Config `yaml:"metric_relabel_configs,omitempty"`
+
+	Limits Limits `yaml:"limits"`
+	Cache  Cache  `yaml:"cache"`
 }
 
 // HTTP configures the OTLP/HTTP listener.
@@ -96,10 +102,19 @@ type Log struct {
 	Format string `yaml:"format" help:"logfmt or json."`
 }
 
-// Limits bounds which points are taken.
+// Limits bounds what senders may do. Zero is no limit, but for max_future.
 type Limits struct {
 	MaxFuture    model.Duration `yaml:"max_future" help:"Points further ahead of the clock are rejected."`
 	MaxSampleAge model.Duration `yaml:"max_sample_age,omitempty" help:"Points older than this are rejected; 0 rejects none."`
+	RejectLate   bool           `yaml:"reject_late" help:"Reject points older than the newest acknowledged one of their series."`
+
+	MaxLabelNamesPerSeries int `yaml:"max_label_names_per_series,omitempty" help:"Labels of a series, the name included; 0 is no limit."`
+	MaxLabelNameLength     int `yaml:"max_label_name_length,omitempty" help:"Bytes of a label name; 0 is no limit."`
+	MaxLabelValueLength    int `yaml:"max_label_value_length,omitempty" help:"Bytes of a label value; 0 is no limit."`
+	MaxSeriesPerMetric     int `yaml:"max_series_per_metric,omitempty" help:"Active series of one metric name; 0 is no limit."`
+	MaxActiveSeries        int `yaml:"max_active_series,omitempty" help:"Active series in all; 0 is no limit."`
+	MaxExemplarsPerSeries  int `yaml:"max_exemplars_per_series,omitempty" help:"Exemplars of one series in a request, of which the newest are kept; 0 is no limit."`
+	MaxExemplarsPerRequest int `yaml:"max_exemplars_per_request,omitempty" help:"Exemplars of a request; 0 is no limit."`
 }
 
 // Cache bounds what is remembered about senders between requests.

@@ -35,7 +35,15 @@ remote_write:
 // What the page shows is itself a configuration: pasting it back changes
 // nothing (but for what was hidden).
 func TestEffectiveLoadsAgain(t *testing.T) {
-	first, err := load(t, "limits: {max_future: 1m}\nglobal: {external_labels: {a: b}}\n", "--remote-write.url=http://far.example/")
+	first, err := load(t, `
+limits: {max_future: 1m, max_active_series: 7, reject_late: true}
+global: {external_labels: {a: b}}
+otlp: {instance_from: [host.name, peer_ip]}
+metric_relabel_configs:
+  - {action: keepequal, source_labels: [a], target_label: b}
+  - {action: labelmap, regex: "x_(.*)"}
+  - {source_labels: [a], target_label: "b.c", regex: ""}
+`, "--remote-write.url=http://far.example/")
 	require.NoError(t, err)
 	b, err := first.Effective()
 	require.NoError(t, err)
@@ -46,4 +54,7 @@ func TestEffectiveLoadsAgain(t *testing.T) {
 	b2, err := again.Effective()
 	require.NoError(t, err)
 	require.Equal(t, string(b), string(b2))
+	require.Equal(t, first.MetricRelabelConfigs[2].TargetLabel, again.MetricRelabelConfigs[2].TargetLabel)
+	require.Equal(t, first.MetricRelabelConfigs[2].Regex.String(), again.MetricRelabelConfigs[2].Regex.String())
+	require.Contains(t, string(b), "max_active_series: 7")
 }

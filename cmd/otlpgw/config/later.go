@@ -4,22 +4,11 @@ package config
 // are told apart from misspelt keys, since the remedy differs: wait, or read
 // again. A path stands for everything below it; list indices are left out.
 var later = map[string]bool{
-	"tenants":                true,
-	"staleness":              true,
-	"delta":                  true,
-	"metric_relabel_configs": true,
+	"tenants":   true,
+	"staleness": true,
+	"delta":     true,
 
-	"otlp.instance_from": true,
-
-	"limits.max_label_names_per_series": true,
-	"limits.max_label_name_length":      true,
-	"limits.max_label_value_length":     true,
-	"limits.max_series_per_metric":      true,
-	"limits.max_active_series":          true,
-	"limits.max_delta_streams":          true,
-	"limits.max_exemplars_per_series":   true,
-	"limits.max_exemplars_per_request":  true,
-	"limits.reject_late":                true,
+	"limits.max_delta_streams": true,
 
 	"remote_write.batch_max_wait": true,
 	"remote_write.shards":         true,

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"go.yaml.in/yaml/v3"
 )
@@ -71,6 +72,10 @@ func parse(data []byte, flags *Flags) (*Loaded, error) {
 	if len(w.faults) > 0 {
 		w.faults.sort()
 		return nil, w.faults
+	}
+	for _, r := range l.MetricRelabelConfigs {
+		// The walker has validated a copy; this is what else a validation does.
+		r.NameValidationScheme = model.UTF8Validation
 	}
 	l.Ignored = w.ignored
 	return l, nil

@@ -180,3 +180,34 @@ func TestUnreadableFile(t *testing.T) {
 	_, err := Load(filepath.Join(t.TempDir(), "absent.yaml"), nil, os.Getenv)
 	require.ErrorContains(t, err, "--config.file: open")
 }
+
+func TestInstanceFrom(t *testing.T) {
+	l, err := load(t, "otlp: {instance_from: [host.name+process.pid, peer_ip]}\n")
+	require.NoError(t, err)
+	require.Equal(t, []string{"host.name+process.pid", "peer_ip"}, l.OTLP.InstanceFrom)
+
+	for entry, want := range map[string]string{
+		`""`:                        "must name resource attributes",
+		"host.name+":                "must name resource attributes",
+		"peer_ip+host.name":         "cannot be joined",
+		`"host.name + process.pid"`: "has a space",
+		"host.name, host.name":      "is listed twice",
+	} {
+		_, err := load(t, "otlp:\n  instance_from: ["+entry+"]\n")
+		require.ErrorContains(t, err, "line 2: otlp.instance_from: ", entry)
+		require.ErrorContains(t, err, want, entry)
+	}
+	l, err = load(t, "otlp: {instance_from: [host.name]}\n", "--otlp.instance-from=peer_ip", "--otlp.instance-from=k8s.pod.uid")
+	require.NoError(t, err)
+	require.Equal(t, []string{"peer_ip", "k8s.pod.uid"}, l.OTLP.InstanceFrom)
+}
+
+func TestNegativeLimits(t *testing.T) {
+	for _, key := range []string{
+		"max_label_names_per_series", "max_label_name_length", "max_label_value_length", "max_series_per_metric",
+		"max_active_series", "max_exemplars_per_series", "max_exemplars_per_request",
+	} {
+		_, err := load(t, "limits: {"+key+": -1}\n")
+		require.ErrorContains(t, err, "limits."+key+`: "-1": must not be negative; 0 is no limit`)
+	}
+}

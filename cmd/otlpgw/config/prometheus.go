@@ -37,7 +37,16 @@ type OTLP struct {
 	Namespace         string `yaml:"namespace,omitempty" help:"Prefix of every metric name."`
 	TypeAndUnitLabels bool   `yaml:"type_and_unit_labels" help:"Add the labels __type__ and __unit__."`
 	Delta             string `yaml:"delta" help:"What happens to points of delta temporality: reject."`
+
+	// InstanceFrom lists what the instance of a resource without
+	// service.instance.id is made of; the first entry that gives something
+	// does. An entry is an attribute, several joined by +, or PeerIP.
+	InstanceFrom []string `yaml:"instance_from,omitempty" help:"Resource attribute to make instance of where service.instance.id is missing; a+b joins two, peer_ip is the sender's address; repeatable, the first that is there wins."`
 }
+
+// PeerIP is the entry of otlp.instance_from that stands for the address from
+// which a request came.
+const PeerIP = "peer_ip"
 
 // defaultOTLP is Prometheus's default but for the scope labels, which OTel's
 // compatibility spec demands by default.
