@@ -62,6 +62,30 @@ func TestRealNaNIsNotStale(t *testing.T) {
 	require.Equal(t, 5, nans)
 }
 
+// A NaN of the sender's keeps its payload, and another payload at the same time
+// is another value.
+func TestNaNKeepsItsPayload(t *testing.T) {
+	req, err := convertertest.Metrics(`metrics { name: "g" gauge { data_points { time_unix_nano: @1000 as_double: nan } } }`)
+	require.NoError(t, err)
+	b := newBench(t, readSettings(t, nil))
+	const payload = 0x7ff80000c0ffee00
+	for _, bits := range []uint64{payload, payload, payload + 1} {
+		for m := range metricsOf(req) {
+			m.GetGauge().DataPoints[0].Value = &metricspb.NumberDataPoint_AsDouble{AsDouble: math.Float64frombits(bits)}
+		}
+		report, err := b.push(convertertest.Ascending(req), false)
+		require.NoError(t, err)
+		if bits == payload {
+			require.Zero(t, report.Rejected, report.Message)
+		} else {
+			require.Equal(t, 1, report.Rejected)
+		}
+	}
+	samples := b.rec.Samples()
+	require.Len(t, samples, 1)
+	require.Equal(t, uint64(payload), math.Float64bits(samples[0].V))
+}
+
 // What is no OTLP is a DecodeError that says where, and stores nothing, though
 // the fault comes after points that are in order.
 func TestDecodeError(t *testing.T) {
@@ -153,6 +177,43 @@ func TestDownscaleAgainstBruteForce(t *testing.T) {
 		note := fmt.Sprintf("scale %d, %v", scale, p)
 		require.Equal(t, want[0], expand(h.PositiveSpans, h.PositiveBuckets), note)
 		require.Equal(t, want[1], expand(h.NegativeSpans, h.NegativeBuckets), note)
+	}
+}
+
+// A cumulative histogram that only grows, at a scale that has to come down, never
+// falls in any bucket, whatever buckets are added below and above.
+func TestDownscaledHistogramNeverFalls(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(18, 1))
+	for range 40 {
+		b := newBench(t, readSettings(t, nil))
+		scale, offset := int32(9+rnd.IntN(12)), int32(rnd.IntN(4000)-2000)
+		counts := make([]uint64, 1+rnd.IntN(8))
+		var before map[int32]uint64
+		for n := range 20 {
+			for range rnd.IntN(5) {
+				counts[rnd.IntN(len(counts))]++
+			}
+			if below := rnd.IntN(40); rnd.IntN(3) == 0 {
+				counts, offset = append(make([]uint64, below), counts...), offset-int32(below)
+			}
+			counts = append(counts, make([]uint64, rnd.IntN(20))...)
+			req, err := convertertest.Metrics(fmt.Sprintf(`metrics { name: "e" exponential_histogram {
+				aggregation_temporality: AGGREGATION_TEMPORALITY_CUMULATIVE
+				data_points { time_unix_nano: @%d scale: %d sum: 1 count: %d positive { offset: %d bucket_counts: [%s] } } } }`,
+				1000*(n+1), scale, total(counts), offset, strings.ReplaceAll(strings.Trim(fmt.Sprint(counts), "[]"), " ", ", ")))
+			require.NoError(t, err)
+			report, err := b.push(convertertest.Ascending(req), false)
+			require.NoError(t, err)
+			require.Zero(t, report.Rejected, report.Message)
+			samples := b.rec.Samples()
+			b.rec.Reset()
+			require.Len(t, samples, 1)
+			now := expand(samples[0].H.PositiveSpans, samples[0].H.PositiveBuckets)
+			for index, count := range before {
+				require.GreaterOrEqual(t, now[index], count, "bucket %d at scale %d", index, scale)
+			}
+			before = now
+		}
 	}
 }
 
