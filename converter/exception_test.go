@@ -181,8 +181,8 @@ var exceptions = []exception{
 		},
 	},
 	{
-		name: "__x__ attributes",
-		why:  "Decision: labels of the form __x__ are Prometheus's own, and attributes of that form are dropped. Prometheus stores them.",
+		name: "`__x__` attributes",
+		why:  "Decision: labels of the form `__x__` are Prometheus's own, and attributes of that form are dropped. Prometheus stores them.",
 		edit: func(req *colmetricspb.ExportMetricsServiceRequest, _ settings) {
 			for m := range metricsOf(req) {
 				for p := range pointsOf(m) {

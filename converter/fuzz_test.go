@@ -60,6 +60,17 @@ func FuzzPush(f *testing.F) {
 	})
 }
 
+// FuzzOracle invents the sender: any seed is a world whose requests must become
+// what Prometheus's converter makes of them, but for the exceptions.
+func FuzzOracle(f *testing.F) {
+	for seed := range uint64(len(oracleSettings) + 4) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		compareWorld(t, seed, 4, readSettings(t, []byte(settingsOf(seed))), new(unexplained))
+	})
+}
+
 // checkVerdict compares with pdata and with protobuf itself. Where those two
 // differ (invalid UTF-8, the length of ids, huge field numbers) either verdict
 // will do. Beyond that the converter refuses what nests deeper than it allows.
