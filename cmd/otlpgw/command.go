@@ -19,7 +19,7 @@ import (
 var version = "unknown"
 
 // run is the command without its process: arguments in, exit code out.
-func run(args []string, stdout, stderr io.Writer) int {
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	command := ""
 	if len(args) > 0 {
 		command = args[0]
@@ -29,6 +29,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return printVersion(stdout)
 	case "check-config":
 		return checkConfig(args[1:], stdout, stderr)
+	case "explain":
+		return runExplain(args[1:], stdin, stdout, stderr)
 	}
 	flags, err := config.ParseFlags(args, stdout)
 	switch {

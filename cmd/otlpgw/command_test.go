@@ -11,7 +11,7 @@ import (
 
 func call(args ...string) (code int, stdout, stderr string) {
 	var out, errs strings.Builder
-	code = run(args, &out, &errs)
+	code = run(args, strings.NewReader(""), &out, &errs)
 	return code, out.String(), errs.String()
 }
 

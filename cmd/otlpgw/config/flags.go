@@ -147,6 +147,7 @@ series, in an embedded TSDB or in any Prometheus remote-write backend.
 Usage:
   otlpgw [flags]             run the gateway
   otlpgw check-config FILE   check a configuration file; exit 0 or 1
+  otlpgw explain [FILE|-]    print what an OTLP payload becomes; see explain --help
   otlpgw version             print the version
 
 Every flag --a.b-c is a: {b_c: …} in the file; a flag wins over the file.
