@@ -82,7 +82,8 @@ func TestEncodingsDiffer(t *testing.T) {
 	require.Len(t, desc, len(asc))
 	require.False(t, bytes.Equal(asc, desc))
 	for _, encode := range []func(proto.Message, uint64) []byte{convertertest.Split, convertertest.Merge} {
-		require.Equal(t, encode(req, 1), encode(req, 1))
+		first := encode(req, 1)
+		require.Equal(t, first, encode(req, 1), "one seed, one encoding")
 		require.NotEqual(t, encode(req, 1), encode(req, 2))
 	}
 }
