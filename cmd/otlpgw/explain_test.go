@@ -98,7 +98,6 @@ func TestExplainComparesStrategies(t *testing.T) {
 orders.taken
   orders_taken_seconds_total -> orders.taken
   label http_route -> http.route
-  label job -> job
 `, out)
 
 	code, out, errs = explainText(twoOrders, append(args, "--format=json")...)

@@ -81,6 +81,30 @@ func TestReadmeCommands(t *testing.T) {
 	p.stop(t)
 }
 
+// The commands of docs/explain.md print what it says they print.
+func TestExplainDocumentation(t *testing.T) {
+	path, err := binary()
+	require.NoError(t, err)
+	work := t.TempDir()
+	const file = "docs/explain.md"
+	require.NoError(t, os.WriteFile(filepath.Join(work, "request.json"), []byte(blocks(t, file, "json")[0]), 0o600))
+	ran := 0
+	for _, block := range blocks(t, file, "console") {
+		for _, e := range console(block) {
+			cmd := exec.CommandContext(t.Context(), "sh", "-c", e.command)
+			cmd.Dir = work
+			cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(path)+string(os.PathListSeparator)+os.Getenv("PATH"))
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, "%s\n%s", e.command, out)
+			if diff := cmp.Diff(strings.TrimSpace(e.output), strings.TrimSpace(string(out))); diff != "" {
+				t.Errorf("%s\nprints something else (-documentation +now):\n%s", e.command, diff)
+			}
+			ran++
+		}
+	}
+	require.Equal(t, 2, ran)
+}
+
 // What the README says to run exists.
 func TestReadmeNamesRealTargets(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))

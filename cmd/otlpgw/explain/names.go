@@ -203,13 +203,15 @@ func (m *MetricNames) labels(prefix string, of keys) {
 }
 
 // marked returns the label that has a value; those of attributes that meet in
-// one label are joined by semicolons.
+// one label are joined by semicolons. What becomes of the resource's identity,
+// job and instance, is no matter of names.
 func marked(samples []Sample, mark string) (name string) {
 	if len(samples) == 0 {
 		return ""
 	}
 	samples[0].Labels.Range(func(l labels.Label) {
-		if slices.Contains(strings.Split(l.Value, ";"), mark) {
+		identity := mark[0] == 'r' && (l.Name == model.JobLabel || l.Name == model.InstanceLabel)
+		if !identity && slices.Contains(strings.Split(l.Value, ";"), mark) {
 			name = l.Name
 		}
 	})

@@ -45,7 +45,6 @@ queue.depth
   label a_b -> a.b
   label a_b -> a_b
   label otel_scope_lib_kind -> otel_scope_lib.kind
-  label job -> job
   label k8s_pod -> k8s.pod
 
 orders
@@ -54,7 +53,6 @@ orders
   label w -> w
   label other_key -> other.key
   label otel_scope_lib_kind -> otel_scope_lib.kind
-  label job -> job
   label k8s_pod -> k8s.pod
 
 req.time
@@ -62,13 +60,11 @@ req.time
   req_time_seconds_sum -> req.time_sum
   req_time_seconds_bucket -> req.time_bucket
   label otel_scope_lib_kind -> otel_scope_lib.kind
-  label job -> job
   label k8s_pod -> k8s.pod
 
 size
   size_bytes -> size
   label otel_scope_lib_kind -> otel_scope_lib.kind
-  label job -> job
   label k8s_pod -> k8s.pod
 
 old.summary
@@ -76,7 +72,6 @@ old.summary
   old_summary_milliseconds_sum -> old.summary_sum
   old_summary_milliseconds -> old.summary
   label otel_scope_lib_kind -> otel_scope_lib.kind
-  label job -> job
   label k8s_pod -> k8s.pod
 
 delta
@@ -85,18 +80,15 @@ delta
 größe
   gr_e_ratio -> größe
   label otel_scope_lib_kind -> otel_scope_lib.kind
-  label job -> job
   label k8s_pod -> k8s.pod
 
 ...
   (rejected: name) -> ...
   label (none) -> otel_scope_lib.kind
-  label (none) -> job
   label (none) -> k8s.pod
 
 target_info
   target_info -> target_info
-  label job -> job
   label k8s_pod -> k8s.pod
   label key_2nd -> 2nd
   label late_key -> late.key
