@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/otlptranslator"
@@ -229,7 +230,10 @@ func askPrometheus(t *testing.T, req *colmetricspb.ExportMetricsServiceRequest, 
 	off := func(b *bool) bool { return b != nil && !*b }
 	var rec prometheusAppender
 	_, _ = prometheusremotewrite.NewPrometheusConverter(&rec).FromMetrics(context.Background(), md.Metrics(), prometheusremotewrite.Settings{
-		Namespace:         s.Namespace,
+		Namespace: s.Namespace,
+		// Prometheus repeats target_info every half of it between the oldest and
+		// the newest point, and one of our points is from 1970.
+		LookbackDelta:     100 * 365 * 24 * time.Hour,
 		DisableTargetInfo: off(s.TargetInfo),
 		AddMetricSuffixes: s.Strategy.ShouldAddSuffixes(),
 		AllowUTF8:         !s.Strategy.ShouldEscape(),
