@@ -41,7 +41,7 @@ var exceptions = []exception{
 	},
 	{
 		name: "point without a time",
-		why:  "metrics.proto, time_unix_nano: the time is required, and a point without it is rejected. Prometheus stores it at 1970.",
+		why:  "metrics.proto, time_unix_nano: the time is required, and a point without it is rejected. Prometheus stores it at 1970, and writes target_info for every few minutes since then.",
 		edit: func(req *colmetricspb.ExportMetricsServiceRequest, _ settings) {
 			for m := range metricsOf(req) {
 				dropPoints(m, func(p point) bool { return p.GetTimeUnixNano() == 0 })

@@ -2,6 +2,7 @@ package converter_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -252,6 +253,10 @@ func askPrometheus(t *testing.T, req *colmetricspb.ExportMetricsServiceRequest, 
 	return rec.samples
 }
 
+// maxAppended is how many samples Prometheus may make of one request. A point
+// without a time has it write target_info for every few minutes since 1970.
+const maxAppended = 20_000
+
 // prometheusAppender writes down what Prometheus's converter appends.
 type prometheusAppender struct {
 	promstorage.AppenderV2
@@ -259,6 +264,9 @@ type prometheusAppender struct {
 }
 
 func (a *prometheusAppender) Append(_ promstorage.SeriesRef, ls labels.Labels, st, t int64, v float64, h *histogram.Histogram, fh *histogram.FloatHistogram, opts promstorage.AppendV2Options) (promstorage.SeriesRef, error) {
+	if len(a.samples) == maxAppended {
+		return 0, errors.New("too many samples")
+	}
 	a.samples = append(a.samples, storagetest.Sample{
 		Labels: ls, ST: st, T: t, V: v, H: h, FH: fh, Exemplars: slices.Clone(opts.Exemplars),
 		Metadata: opts.Metadata, MetricFamilyName: opts.MetricFamilyName,
