@@ -203,7 +203,10 @@ func (c *converter) stageAll(t *task, pt *point, p *otlp.Point, st, ms int64, bu
 	case fresh == 0 && !pt.gaps:
 		c.merged(t, pt.records[0])
 	case fresh == 0 && pt.gaps:
-		c.opts.metrics.dropped.Inc()
+		if pt.dropped() {
+			c.opts.metrics.dropped.Inc()
+			return accepted, nil
+		}
 	}
 	t.newest = max(t.newest, ms)
 	return accepted, nil

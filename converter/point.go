@@ -145,14 +145,25 @@ func (c *converter) relabel(sets []labels.Labels, pt *point) []labels.Labels {
 		return sets
 	}
 	for i, ls := range sets {
-		c.relabeler.Reset(ls)
-		keep := relabel.ProcessBuilder(&c.relabeler, c.opts.Relabel...)
-		sets[i] = c.relabeler.Labels()
-		if !keep || sets[i].Get(model.MetricNameLabel) == "" {
-			sets[i], pt.gaps = labels.EmptyLabels(), true
-		}
+		sets[i] = c.relabeled(ls)
+		pt.gaps = pt.gaps || sets[i].IsEmpty()
 	}
 	return sets
+}
+
+// relabeled returns labels after metric_relabel_configs, empty for a series
+// that they drop.
+func (c *converter) relabeled(ls labels.Labels) labels.Labels {
+	if len(c.opts.Relabel) == 0 {
+		return ls
+	}
+	c.relabeler.Reset(ls)
+	keep := relabel.ProcessBuilder(&c.relabeler, c.opts.Relabel...)
+	ls = c.relabeler.Labels()
+	if !keep || ls.Get(model.MetricNameLabel) == "" {
+		return labels.EmptyLabels()
+	}
+	return ls
 }
 
 // twice reports whether a record stands twice among the series of a point:

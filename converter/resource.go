@@ -197,7 +197,7 @@ func (c *converter) info(s *sender) {
 	c.setIdentity(s)
 	c.labels.merge()
 	c.labels.list = slices.DeleteFunc(c.labels.list, func(a attribute) bool { return max(len(a.name), len(a.value)) > maxLabelText })
-	s.info = c.labels.build(c.opts.infoName, "", "")
+	s.info = c.relabeled(c.labels.build(c.opts.infoName, "", ""))
 }
 
 // setIdentity adds job and instance, and renames attributes of those names.

@@ -41,6 +41,10 @@ func (c *converter) targetInfo(s *series.Sender[*sender], newestMs int64) {
 		c.conflict(conflictInfo, st, st.info.String(), "", true)
 		return
 	default:
+		if info.Live.OfferedIn(c.txn) {
+			// One request holds both: that is no change but two claims.
+			c.conflict(conflictInfo, st, st.info.String(), "", true)
+		}
 		info.Before, info.Live, info.SinceMs = info.Live, r, c.nowMs
 	}
 	if before := info.Before; before != nil && !same(before, r) {

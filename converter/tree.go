@@ -72,6 +72,16 @@ type point struct {
 	gaps bool
 }
 
+// dropped reports whether relabelling left no series.
+func (p *point) dropped() bool {
+	for _, r := range p.records {
+		if r != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // Costs of the tree's nodes beyond their index entries, in bytes.
 const (
 	senderCost = 400

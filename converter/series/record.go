@@ -145,6 +145,9 @@ func (r *Record) AckedMs() int64 { return r.ackedMs }
 // Ended reports whether the newest acknowledged sample is the stale marker.
 func (r *Record) Ended() bool { return r.ackedBits == value.StaleNaN && r.ackedMs != math.MinInt64 }
 
+// OfferedIn reports whether transaction txn made the last offer.
+func (r *Record) OfferedIn(txn uint32) bool { return r.txn == txn && r.pending }
+
 // OfferedMs returns the time of the newest offered sample, or the smallest
 // int64.
 func (r *Record) OfferedMs() int64 { return r.offeredMs }
