@@ -209,7 +209,9 @@ func (a *appender) Commit() error {
 		_ = a.Rollback() // It cannot fail in a way that matters: nothing is stored.
 		return storage.Unavailable(fmt.Errorf("not committed in time: %w", err), 0)
 	}
+	a.b.commit.Lock()
 	err := a.inner.Commit()
+	a.b.commit.Unlock()
 	if err == nil && a.st.reg.writesFailed() {
 		// This or another transaction's; what was logged after it may be lost.
 		err = errors.New("a write to the log failed")

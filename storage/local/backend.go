@@ -29,6 +29,12 @@ type Backend struct {
 	// transactions cannot both find it missing.
 	create sync.Mutex
 
+	// commit serializes commits. The TSDB writes a transaction to its log and
+	// then to memory with nothing held across both: with the log in one order
+	// and memory in the other, a sample that was in order in memory is late on
+	// replay, is not in the log of late samples, and is lost by a restart.
+	commit sync.Mutex
+
 	mu      sync.Mutex
 	store   *store // Nil between two openings.
 	opening uint64

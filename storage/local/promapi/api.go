@@ -50,7 +50,9 @@ func New(o Options) (*API, error) {
 		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() },
 		EnableAtModifier:         true,
 		EnableNegativeOffset:     true,
-		EnablePerStepStats:       true,
+		// Per-step statistics take memory by the step of every subquery, whether
+		// anybody asked for them or not, and no limit on samples bounds that.
+		EnablePerStepStats: false,
 		Parser:                   a.parser,
 	})
 
