@@ -143,9 +143,22 @@ func (a *appender) place(ref promstorage.SeriesRef, s *sample) (promstorage.Seri
 
 // placeNew appends the first sample of a series. No other transaction can hold
 // one: the caller holds the lock.
+//
+// The series is created, and logged, in a transaction of its own that is rolled
+// back: the TSDB logs new series then too. Otherwise another transaction could
+// find the series and commit before the one that created it, and its samples,
+// logged before their series, would be lost by a restart.
 func (a *appender) placeNew(s *sample) (promstorage.SeriesRef, error) {
-	ref, err := a.append(0, s)
+	creator := a.st.db.AppenderV2(a.ctx)
+	ref, err := creator.Append(0, s.ls, 0, s.t, s.v, s.value.h, s.value.fh, promstorage.AppendV2Options{})
+	if rolledBack := creator.Rollback(); rolledBack != nil {
+		a.b.fail(a.st, rolledBack)
+		return 0, storage.Unavailable(fmt.Errorf("logging a new series: %w", rolledBack), 0)
+	}
 	if err != nil {
+		return 0, err
+	}
+	if ref, err = a.append(ref, s); err != nil {
 		return 0, err
 	}
 	return a.hold(ref, s)

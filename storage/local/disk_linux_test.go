@@ -62,7 +62,6 @@ func TestFullDisk(t *testing.T) {
 			x.commit()
 			stored = append(stored, storagetest.Sample{Labels: named("a"), T: now + 1000, V: 4})
 
-			fillDisk(t, filepath.Join(b.opts.Dir, log))
 			open := begin(t, b)
 			open.add(storagetest.Sample{Labels: named("a"), T: now + 2000, V: 5})
 
@@ -71,6 +70,7 @@ func TestFullDisk(t *testing.T) {
 			fails.add(lost)
 			newRef, err := fails.Append(0, named("new"), 0, now, 1, nil, nil, appendOptions)
 			require.NoError(t, err)
+			fillDisk(t, filepath.Join(b.opts.Dir, log))
 			requireUnavailable(t, fails.Commit())
 			require.Error(t, <-states)
 			requireUnavailable(t, b.Ready())

@@ -53,7 +53,7 @@ func New(o Options) (*API, error) {
 		// Per-step statistics take memory by the step of every subquery, whether
 		// anybody asked for them or not, and no limit on samples bounds that.
 		EnablePerStepStats: false,
-		Parser:                   a.parser,
+		Parser:             a.parser,
 	})
 
 	// The engine takes a slot itself.
