@@ -86,7 +86,10 @@ func (a *API) run(r *http.Request, build func(context.Context, promql.QueryOpts,
 	wanted := r.Form.Get("stats")
 	text := r.Form.Get("query")
 
-	q, err := build(ctx, promql.NewPrometheusQueryOpts(wanted == "all", lookback, nil), text)
+	if _, err := a.parse(text); err != nil {
+		return answer{}, invalid("query", err)
+	}
+	q, err := build(ctx, promql.NewPrometheusQueryOpts(false, lookback, nil), text)
 	if err != nil {
 		return answer{}, queryError(err)
 	}
@@ -133,7 +136,7 @@ func truncate(v parser.Value, limit int) (parser.Value, bool) {
 }
 
 func (a *API) formatQuery(r *http.Request) (answer, error) {
-	expr, err := a.parser.ParseExpr(r.Form.Get("query"))
+	expr, err := a.parse(r.Form.Get("query"))
 	if err != nil {
 		return answer{}, invalid("query", err)
 	}
@@ -145,7 +148,7 @@ func (a *API) exemplars(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	expr, err := a.parser.ParseExpr(r.Form.Get("query"))
+	expr, err := a.parse(r.Form.Get("query"))
 	if err != nil {
 		return answer{}, invalid("query", err)
 	}

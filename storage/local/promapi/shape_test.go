@@ -283,7 +283,7 @@ func TestStats(t *testing.T) {
 		}
 		require.Contains(t, got.Data.Stats.Timings, "evalTotalTime")
 		require.Equal(t, 2, got.Data.Stats.Samples.TotalQueryableSamples)
-		require.Equal(t, want == "all", len(got.Data.Stats.Samples.TotalQueryableSamplesPerStep) == 1)
+		require.Empty(t, got.Data.Stats.Samples.TotalQueryableSamplesPerStep, "not kept, see New")
 	}
 }
 
