@@ -48,6 +48,7 @@ type converter struct {
 	unsorted  bool
 	seen      map[offer]uint64
 	loose     map[uint64]*series.Record
+	built     int // bytes of new series, for the bound on a request
 
 	// Decode scratch.
 	resourceScratch, scopeScratch, pointScratch otlp.Scratch
@@ -110,7 +111,7 @@ func (c *converter) reset() bool {
 	c.report.reset()
 	c.detail, c.peer = "", ""
 	c.hits, c.misses, c.repeated, c.place, c.unsorted = 0, 0, 0, 0, false
-	c.positives, c.taken = 0, 0
+	c.positives, c.taken, c.built = 0, 0, 0
 	c.task = task{}
 	c.number, c.histogram = otlp.Number{}, otlp.Histogram{}
 	c.exponential, c.summary = otlp.ExponentialHistogram{}, otlp.Summary{}

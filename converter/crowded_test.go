@@ -71,3 +71,30 @@ func TestUncachedSeriesAreForgotten(t *testing.T) {
 	}
 	require.Len(t, rec.Forgotten(), 3)
 }
+
+// A long scope name is said once and repeated by every series: what the new
+// series of a request take is bounded by its size, and the others are stored.
+func TestLabelsOfARequestAreBounded(t *testing.T) {
+	scope := field(1, bytes.Repeat([]byte("s"), 3<<20))
+	var metrics []byte
+	for i := range 600 {
+		name := []byte{'m', byte('a' + i%26), byte('a' + i/26)}
+		at := []byte{3<<3 | 1, 0, 0xca, 0x9a, 0x3b, 0, 0, 0, 0}
+		p := append(at, 4<<3|1, 0, 0, 0, 0, 0, 0, 0, 0)
+		metrics = append(metrics, field(2, append(field(1, name), field(5, field(1, p))...))...)
+	}
+	body := field(1, field(2, append(field(1, scope), metrics...)))
+	rec := storagetest.NewDiscard()
+	p, err := New(Options{Backend: rec, Now: func() time.Time { return time.Unix(2, 0) }})
+	require.NoError(t, err)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	report, err := p.Push(context.Background(), Request{Body: body})
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err)
+	require.Equal(t, 600, report.Points)
+	require.Positive(t, report.Rejected)
+	require.Less(t, report.Rejected, 600)
+	require.Contains(t, report.Message, "the new series of one request take more than")
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(512<<20))
+}

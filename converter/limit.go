@@ -13,6 +13,22 @@ import (
 // with one long attribute could ask for gigabytes.
 const maxPointLabels = 4 << 20
 
+// What the labels of the new series of one request may take, in bytes: a fixed
+// part, and a multiple of the request. Labels repeat what a request says once (a
+// resource, a scope, the attributes of a histogram), so that a few kilobytes
+// could ask for gigabytes; ordinary requests ask for less than ten times
+// themselves.
+const (
+	requestLabels        = 64 << 20
+	requestLabelsPerByte = 16
+)
+
+// maxInfoLabels bounds the labels of one target_info, in bytes.
+const maxInfoLabels = 1 << 20
+
+// seriesCost is what a series takes beside its labels, in bytes.
+const seriesCost = 256
+
 // maxAttributes is the most attributes of a point, a scope or a resource, and
 // the most members of a list or map in one. An empty one takes two bytes on the
 // wire and fifty times that once it is read.
@@ -53,6 +69,20 @@ func (c *converter) over(n int) string {
 	}
 	if size*n > maxPointLabels {
 		return fmt.Sprintf("%d series with labels of %d bytes take more than %d bytes", n, size, maxPointLabels)
+	}
+	return ""
+}
+
+// exhausted takes room for the n series of a point from what the request may
+// ask for, or says that there is none. The next request has its own.
+func (c *converter) exhausted(n int) string {
+	size := seriesCost
+	for _, a := range c.labels.list {
+		size += len(a.name) + len(a.value)
+	}
+	room := requestLabels + requestLabelsPerByte*len(c.body)
+	if c.built += n * size; c.built > room {
+		return fmt.Sprintf("the new series of one request take more than %d bytes", room)
 	}
 	return ""
 }

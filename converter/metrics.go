@@ -22,6 +22,7 @@ const (
 	warnExported                // an attribute renamed to exported_<name>
 	warnReserved                // an attribute of the form __*__ left out
 	warnScope                   // a scope attribute named like one of the scope's own labels
+	warnInfo                    // a target_info left out for its size
 	warnings
 )
 
@@ -32,6 +33,7 @@ var warningLabels = [warnings]string{
 	warnExported: "label_exported",
 	warnReserved: "reserved_label_dropped",
 	warnScope:    "scope_attribute_dropped",
+	warnInfo:     "target_info_dropped",
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {

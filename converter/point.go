@@ -93,6 +93,10 @@ func (c *converter) makePoint(t *task, p *otlp.Point, s shape) (pt point, kept b
 		pt.reject = ReasonLimit
 		return pt, true, nil
 	}
+	if pt.detail = c.exhausted(s.series); pt.detail != "" {
+		pt.reject = ReasonLimit
+		return pt, false, nil
+	}
 	sets := c.relabel(s.list(c, t, s), &pt)
 	if pt.detail = c.crowded(t.sender.State, sets); pt.detail != "" {
 		pt.reject = ReasonLimit

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/otlpgw/otlpgw/converter/otlp"
 	"github.com/otlpgw/otlpgw/converter/series"
@@ -198,6 +199,10 @@ func (c *converter) info(s *sender) {
 	c.labels.merge()
 	c.labels.list = slices.DeleteFunc(c.labels.list, func(a attribute) bool { return max(len(a.name), len(a.value)) > maxLabelText })
 	s.info = c.relabeled(c.labels.build(c.opts.infoName, "", ""))
+	if s.info.ByteSize() > maxInfoLabels {
+		s.info = labels.EmptyLabels()
+		c.opts.warn(warnInfo, "target_info of more than 1 MiB")
+	}
 }
 
 // setIdentity adds job and instance, and renames attributes of those names.
