@@ -80,7 +80,7 @@ func TestLabelsOfARequestAreBounded(t *testing.T) {
 	for i := range 600 {
 		name := []byte{'m', byte('a' + i%26), byte('a' + i/26)}
 		at := []byte{3<<3 | 1, 0, 0xca, 0x9a, 0x3b, 0, 0, 0, 0}
-		p := append(at, 4<<3|1, 0, 0, 0, 0, 0, 0, 0, 0)
+		p := bytes.Join([][]byte{at, {4<<3 | 1, 0, 0, 0, 0, 0, 0, 0, 0}}, nil)
 		metrics = append(metrics, field(2, append(field(1, name), field(5, field(1, p))...))...)
 	}
 	body := field(1, field(2, append(field(1, scope), metrics...)))

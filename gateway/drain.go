@@ -84,6 +84,12 @@ func (g *Gateway) Drain(ctx context.Context) error {
 
 	err := g.inFlight.wait(ctx)
 	if err == nil {
+		// Shutdown closes idle connections at once, and some of them carry a
+		// request that nobody has read yet: it gets its answer first.
+		select {
+		case <-time.After(lateGrace):
+		case <-ctx.Done():
+		}
 		late, cancel := context.WithTimeout(ctx, lateGrace)
 		// An error leaves connections without a request, and Close ends those.
 		_ = g.httpServer.Shutdown(late)

@@ -13,7 +13,8 @@ func TestEffectiveHidesSecrets(t *testing.T) {
 remote_write:
   - url: http://bob:pw-in-url@far.example/write?token=key-in-query
     headers: {X-Api-Key: key-in-header}
-    oauth2: {client_id: me, client_secret: oauth-secret, token_url: "http://auth.example/"}
+    oauth2: {client_id: me, client_secret: oauth-secret, token_url: "http://u:pw-in-token@auth.example/?k=key-in-token", endpoint_params: {p: key-in-params}}
+    http_headers: {X-More: {values: [key-in-values]}}
     proxy_url: http://p:proxy-secret@proxy.example/
   - url: http://far.example/
     sigv4: {region: eu-1, access_key: AK, secret_key: sig-secret}
@@ -22,7 +23,7 @@ remote_write:
 	b, err := l.Effective()
 	require.NoError(t, err)
 	out := string(b)
-	for _, secret := range []string{"pw-in-url", "key-in-query", "key-in-header", "oauth-secret", "proxy-secret", "sig-secret"} {
+	for _, secret := range []string{"pw-in-url", "key-in-query", "key-in-header", "oauth-secret", "proxy-secret", "sig-secret", "pw-in-token", "key-in-token", "key-in-params", "key-in-values", "AK"} {
 		require.NotContains(t, out, secret)
 	}
 	require.Contains(t, out, "X-Api-Key: <secret>")

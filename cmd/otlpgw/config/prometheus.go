@@ -123,10 +123,44 @@ func (r RemoteWrite) redacted() RemoteWrite {
 	p := &r.Prometheus
 	p.Headers = maps.Clone(p.Headers)
 	for k := range p.Headers {
-		p.Headers[k] = "<secret>"
+		p.Headers[k] = hidden
 	}
 	p.URL = redactQuery(p.URL)
+	if h := p.HTTPClientConfig.HTTPHeaders; h != nil {
+		p.HTTPClientConfig.HTTPHeaders = &commonconfig.Headers{Headers: maps.Clone(h.Headers)}
+		for k, v := range h.Headers {
+			v.Values = hideAll(v.Values)
+			p.HTTPClientConfig.HTTPHeaders.Headers[k] = v
+		}
+	}
+	if o := p.HTTPClientConfig.OAuth2; o != nil {
+		c := *o
+		if u, err := url.Parse(c.TokenURL); err == nil {
+			c.TokenURL = redactQuery(&commonconfig.URL{URL: u}).Redacted()
+		}
+		c.EndpointParams = maps.Clone(c.EndpointParams)
+		for k := range c.EndpointParams {
+			c.EndpointParams[k] = hidden
+		}
+		p.HTTPClientConfig.OAuth2 = &c
+	}
+	if s := p.SigV4Config; s != nil && s.AccessKey != "" {
+		c := *s
+		c.AccessKey = hidden
+		p.SigV4Config = &c
+	}
 	return r
+}
+
+// hidden stands for a secret.
+const hidden = "<secret>"
+
+func hideAll(values []string) []string {
+	out := make([]string, len(values))
+	for i := range out {
+		out[i] = hidden
+	}
+	return out
 }
 
 func redactQuery(u *commonconfig.URL) *commonconfig.URL {

@@ -23,7 +23,7 @@ func TestHostileQueries(t *testing.T) {
 		for _, path := range []string{"query", "format_query", "query_exemplars"} {
 			code, body := f.do(http.MethodPost, path, form("query", query, "start", "0", "end", "1"))
 			require.Equal(t, http.StatusBadRequest, code, "%s %s: %.200s", name, path, body)
-			require.Contains(t, string(body), `"errorType":"bad_data"`, name)
+			require.Contains(t, body, `"errorType":"bad_data"`, name)
 		}
 	}
 	code, body := f.do(http.MethodGet, "query", form("query", "max_over_time(vector(1)[1d:1m])"))
