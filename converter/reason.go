@@ -28,7 +28,7 @@ const (
 var reasonText = [reasons]struct{ label, text string }{
 	ReasonNoValue:     {"no_value", "the point has no value"},
 	ReasonNoTime:      {"no_time", "time_unix_nano is 0"},
-	ReasonTemporality: {"temporality", "the aggregation temporality is not cumulative"},
+	ReasonTemporality: {"temporality", "the aggregation temporality is not cumulative; SDKs choose it by OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE"},
 	ReasonBuckets:     {"buckets", "count, buckets and bounds contradict each other"},
 	ReasonScale:       {"scale", "the scale or offset is beyond what native histograms can hold"},
 	ReasonNoSum:       {"no_sum", "the histogram has no sum"},

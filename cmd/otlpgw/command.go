@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"runtime"
@@ -47,11 +48,28 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 	ctx, release := untilSignal()
 	defer release()
+	defer ignoreHangup(logger)()
 	if err := serve(ctx, cfg, logger); err != nil {
 		logger.Error("stopped", "err", err)
 		return 1
 	}
 	return 0
+}
+
+// ignoreHangup keeps SIGHUP, by which people have servers read their
+// configuration again, from ending the process, and says what it does instead.
+func ignoreHangup(logger *slog.Logger) (release func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	go func() {
+		for range signals {
+			logger.Warn("SIGHUP: the configuration is read at start only; restart to change it")
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(signals)
+	}
 }
 
 // checkConfig prints every fault of a file, each with its line.

@@ -33,7 +33,7 @@ func TestComposeFile(t *testing.T) {
 
 	gw := file.Services["otlpgw"]
 	require.FileExists(t, filepath.Join(root, gw.Build, "Dockerfile"))
-	require.Equal(t, []string{"4317:4317", "4318:4318", "9465:9465"}, gw.Ports)
+	require.Equal(t, []string{"4317:4317", "4318:4318", "127.0.0.1:9465:9465"}, gw.Ports)
 	flags, err := config.ParseFlags(gw.Command, new(strings.Builder))
 	require.NoError(t, err)
 	c, err := config.Load("", flags, os.Getenv)
