@@ -251,7 +251,7 @@ func bitsOf(v any) any {
 	return v
 }
 
-// T25, and the specification's example of a message: fields are where the
+// Start timestamps, and the specification's example of a message: fields are where the
 // generated code of Prometheus has them, so this is for the eye.
 func TestV2StartTime(t *testing.T) {
 	s := NewTable(DefaultMaxSeries, Rule{}).Series(0, labels.FromStrings("__name__", "requests_total", "job", "shop"))

@@ -146,7 +146,7 @@ func TestHeadersOfTheProtocolCannotBeSet(t *testing.T) {
 	}
 }
 
-// T32 a, b and the receivers that say 400.
+// Receivers of 1.0 only: 415, a 2xx without the Written headers, and 400.
 func TestFallback(t *testing.T) {
 	for name, answer := range map[string]storagetest.Answer{
 		"2xx without a Written header": {Status: 204, NoWritten: true},
@@ -220,7 +220,7 @@ func TestPinnedMessages(t *testing.T) {
 	b.metric(t, "circuit_open", "", "1")
 }
 
-// T32 c.
+// A 5xx is retried with the same bytes.
 func TestRetriesSendTheSameBytes(t *testing.T) {
 	b := newBench(t)
 	b.far.Next(storagetest.Answer{Status: 500}, storagetest.Answer{HangUp: true}, storagetest.Answer{Status: 529}, storagetest.Answer{Status: 429}, storagetest.Answer{Status: 503, Refuse: func(s storagetest.Sample) bool { return s.V > 0 }})
@@ -265,7 +265,7 @@ func TestRetriesEndWithTheDeadline(t *testing.T) {
 	}
 }
 
-// T32 d.
+// A partial write: what was not written is refused, and not retried.
 func TestPartialWrite(t *testing.T) {
 	b := newBench(t)
 	b.far.Next(storagetest.Answer{Status: 400, Body: "out of order: m", Refuse: func(s storagetest.Sample) bool { return s.V == 2 }})
@@ -298,7 +298,7 @@ func TestRefusedIn10(t *testing.T) {
 	require.Len(t, b.far.Stored(), 3)
 }
 
-// T32 e.
+// Retry-After is honoured.
 func TestRetryAfterIsHonoured(t *testing.T) {
 	b := newBench(t)
 	b.far.Next(storagetest.Answer{Status: 503, Header: map[string]string{"Retry-After": "2"}})
