@@ -137,8 +137,9 @@ func TestPlacesAreTakenBeforeTheAppends(t *testing.T) {
 	require.Equal(t, []int64{1, 2, 3}, times(far, 0))
 }
 
-// Two shards never send one series at a time, by the far end's own check, and order within each series, when many
-// transactions take places under a target's lock and commit in any order.
+// Two shards never send one series at a time, by the far end's own check, and
+// each series is in order, when many transactions take places under a target's
+// lock and commit in any order.
 func TestOrderUnderLoad(t *testing.T) {
 	const targets, writers, rounds = 10, 8, 40
 	far := storagetest.NewFarEnd(t)
