@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,8 +21,24 @@ type Fault struct {
 	Msg string
 }
 
-// String returns the fault without the file's name.
+// What a fault does not repeat: passwords in URLs, also in ones that cannot be
+// parsed, and whatever was written where credentials belong.
+var (
+	userinfo    = regexp.MustCompile(`//[^/?#\s"]*@`)
+	credentials = regexp.MustCompile(`(^|\.)(basic_auth|authorization|oauth2|sigv4|azuread|google_iam|bearer_token|headers|http_headers)($|[.\[])`)
+	quoted      = regexp.MustCompile("`[^`]*`")
+)
+
+// String returns the fault without the file's name, and without secrets.
 func (f Fault) String() string {
+	if credentials.MatchString(f.Path) {
+		f.Value = ""
+		f.Msg = quoted.ReplaceAllString(f.Msg, "`"+hidden+"`")
+	}
+	return userinfo.ReplaceAllString(f.text(), "//xxxxx@")
+}
+
+func (f Fault) text() string {
 	var b strings.Builder
 	if f.Line > 0 {
 		fmt.Fprintf(&b, "line %d: ", f.Line)
