@@ -104,7 +104,9 @@ func (c *converter) makePoint(t *task, p *otlp.Point, s shape) (pt point, kept b
 	}
 	kept = c.holdAll(t, &pt, sets)
 	if len(pt.records) > 1 && c.twice(pt.records) {
-		c.forgetKept(t, &pt, kept)
+		if kept {
+			c.forget(t.sender.State, pt.records)
+		}
 		pt.records, pt.reject = nil, ReasonConflict
 		pt.detail = "two of the point's own series are one"
 		return pt, true, nil
@@ -184,13 +186,6 @@ func (c *converter) twice(records []*series.Record) bool {
 		seen[r] = struct{}{}
 	}
 	return false
-}
-
-// forgetKept gives back what holdAll kept.
-func (c *converter) forgetKept(t *task, pt *point, kept bool) {
-	if kept {
-		c.forget(t.sender.State, pt.records)
-	}
 }
 
 // looseRecord returns this request's record for a series that the cache has no
