@@ -47,6 +47,9 @@ type Options struct {
 	// Cache bounds what is remembered between requests.
 	Cache series.Options
 
+	// Unpooled builds a converter for every request instead of taking one from
+	// the pool: what pooling is measured against. The default pools.
+	Unpooled bool
 	// OnVerdict, if not nil, is told of every rejection and warning as it
 	// happens. It is for tools that explain a request and must be quick.
 	OnVerdict func(Verdict)

@@ -122,7 +122,7 @@ func (p *Pipeline) Push(ctx context.Context, req Request) (Report, error) {
 		body = out
 	}
 
-	c := p.converters.Get()
+	c := p.checkOut()
 	app := p.opts.Backend.AppenderV2(ctx)
 	c.begin(body, app, p.cache.Tenant(req.Tenant), p.txn.Add(1), p.cache.Epoch(), p.opts.Now().UnixMilli())
 	if p.opts.usePeer {
@@ -140,8 +140,18 @@ func (p *Pipeline) Push(ctx context.Context, req Request) (Report, error) {
 	settled = true
 	c.forgetLoose()
 	p.cache.Count(c.hits, c.misses)
-	p.converters.Put(c)
+	if !p.opts.Unpooled {
+		p.converters.Put(c)
+	}
 	return report, err
+}
+
+// checkOut returns a converter of which nothing remembers a request.
+func (p *Pipeline) checkOut() *converter {
+	if p.opts.Unpooled {
+		return newConverter(p.opts)
+	}
+	return p.converters.Get()
 }
 
 // transact runs the transaction that was begun to its end: when it returns,
