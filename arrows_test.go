@@ -40,6 +40,10 @@ var rooms = map[string][]string{
 	"cmd/otlpgw":         {"..."},
 	"cmd/otlpgw/e2e":     {"..."},
 	"bench":              {"..."},
+	"bench/paired":       {"bench/paired/..."},
+	"bench/paired/...":   {"bench/paired/..."},
+	"bench/report":       {"bench/report/...", "bench/paired/..."},
+	"bench/report/...":   {"bench/report/...", "bench/paired/..."},
 }
 
 // walls says what a package must not reach, over any number of steps, and why.
