@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -10,30 +8,33 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
 )
 
-// Corpus is one request that is sent again and again at later times, as an SDK
-// does: its series are known from the second request on.
-type Corpus struct {
-	// Body is the request in OTLP protobuf, as the Collector encodes it.
-	Body []byte
-	// Points and Samples are what it holds: a classic histogram point of 15
-	// buckets is one point and 17 samples.
-	Points, Samples int
-
-	times []int // where in Body the points' times stand
-}
-
 // Shape says what a request looks like.
 type Shape struct {
-	Name                     string
+	// Name is the shape in the names of benchmarks.
+	Name string
+	// Targets are the resources of one request, each with Metrics metrics of
+	// Points points.
 	Targets, Metrics, Points int
-	Histograms, Exponential  bool
-	AttributesPerPoint       int
+	// Of ten metrics five are counters and two are gauges. Of the other three,
+	// Histograms makes the last and the third last histograms of 15 buckets,
+	// Summaries the third last a summary of 5 quantiles instead, and Exponential
+	// the second last an exponential histogram of 160 buckets. What is not set
+	// is one more counter.
+	Histograms, Exponential, Summaries bool
+	// AttributesPerPoint is how many attributes a point has.
+	AttributesPerPoint int
+	// Churn is the share of points, from 0 to 1, that [Corpus.Renew] gives new
+	// attributes.
+	Churn float64
+	// Ascending writes the fields of a message in ascending order, as SDKs do.
+	// The Collector's marshaler, which is the default here, descends.
+	Ascending bool
 }
 
 // Shapes are the requests that are measured.
 //
 //   - small: a small service, 5 metrics of one point.
-//   - sdk: a large SDK, 60 metrics of 10 points, all types.
+//   - sdk: a large SDK, 60 metrics of 10 points, all types that SDKs make.
 //   - batch: a Collector's batch of 50 targets, 40 metrics of 4 points.
 var Shapes = []Shape{
 	{Name: "small", Targets: 1, Metrics: 5, Points: 1, AttributesPerPoint: 4},
@@ -41,9 +42,38 @@ var Shapes = []Shape{
 	{Name: "batch", Targets: 50, Metrics: 40, Points: 4, Histograms: true, AttributesPerPoint: 4},
 }
 
-// markNs is the time in a fresh corpus, by which the places to write later
-// times to are found.
-const markNs = 0x1122334455667788
+// Variants change one property of the sdk shape each.
+var Variants = []Shape{
+	{Name: "ascending", Targets: 1, Metrics: 60, Points: 10, Histograms: true, Exponential: true, AttributesPerPoint: 4, Ascending: true},
+	{Name: "summaries", Targets: 1, Metrics: 60, Points: 10, Histograms: true, Exponential: true, Summaries: true, AttributesPerPoint: 4},
+	{Name: "numbers", Targets: 1, Metrics: 60, Points: 10, AttributesPerPoint: 4},
+	{Name: "bare", Targets: 1, Metrics: 600, Points: 1, Histograms: true, Exponential: true},
+	{Name: "attributes", Targets: 1, Metrics: 60, Points: 10, Histograms: true, Exponential: true, AttributesPerPoint: 12},
+}
+
+// shape returns the member of Shapes with the given name.
+func shape(name string) Shape {
+	for _, s := range Shapes {
+		if s.Name == name {
+			return s
+		}
+	}
+	panic("no shape is named " + name) // A name is code, not input.
+}
+
+// Corpus is one request that is sent again and again at later times, as an SDK
+// does: its series are known from the second request on. It is patched in
+// place, so it serves one handler at a time and memory holds one body however
+// many targets it plays.
+type Corpus struct {
+	// Body is the request in OTLP protobuf.
+	Body []byte
+	// Points and Samples are what it holds: a classic histogram point of 15
+	// buckets is one point and 17 samples. target_info is not among them.
+	Points, Samples int
+
+	times, seeds, fresh []int // where in Body they stand
+}
 
 // New makes a request of the given shape. Two corpora with different seeds
 // share no series.
@@ -55,9 +85,9 @@ func (s Shape) New(seed int) *Corpus {
 		a := rm.Resource().Attributes()
 		a.PutStr("service.name", "checkout")
 		a.PutStr("service.namespace", "shop")
-		a.PutStr("service.instance.id", fmt.Sprintf("seed-%d-target-%04d", seed, target))
+		a.PutStr("service.instance.id", fmt.Sprintf("seed-%s-target-%04d", seedMark, target))
 		a.PutStr("service.version", "1.14.2")
-		a.PutStr("k8s.pod.name", fmt.Sprintf("checkout-%d-%d", seed, target))
+		a.PutStr("k8s.pod.name", fmt.Sprintf("checkout-%s-%d", seedMark, target))
 		a.PutStr("telemetry.sdk.language", "go")
 		sm := rm.ScopeMetrics().AppendEmpty()
 		sm.Scope().SetName("go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp")
@@ -70,112 +100,78 @@ func (s Shape) New(seed int) *Corpus {
 	if err != nil {
 		panic(err) // A corpus is code, not input.
 	}
+	if s.Ascending {
+		body = ascending(body)
+	}
 	c.Body = body
-	mark := binary.LittleEndian.AppendUint64(nil, markNs)
-	for i := 0; ; {
-		n := bytes.Index(body[i:], mark)
-		if n < 0 {
-			return c
-		}
-		c.times = append(c.times, i+n)
-		i += n + len(mark)
-	}
+	c.locate()
+	c.Seed(seed)
+	c.Renew(0)
+	return c
 }
-
-// At sets the time of every point, in milliseconds, and returns the body.
-func (c *Corpus) At(ms int64) []byte {
-	for _, i := range c.times {
-		binary.LittleEndian.PutUint64(c.Body[i:], uint64(ms)*1e6)
-	}
-	return c.Body
-}
-
-const (
-	startNs  = 1_700_000_000_000_000_000
-	buckets  = 15
-	expCount = 160
-)
 
 func (s Shape) metric(c *Corpus, m pmetric.Metric, i int) {
 	m.SetName(fmt.Sprintf("http.server.work.%02d", i))
 	m.SetDescription("How much work the server has done, by route.")
 	m.SetUnit("s")
-	kind := i % 10
-	switch {
+	switch kind := i % 10; {
+	case kind == 7 && s.Summaries:
+		points := m.SetEmptySummary().DataPoints()
+		for p := range s.Points {
+			summary(points.AppendEmpty(), s.attributes(c, p))
+			c.count(len(quantiles) + 2)
+		}
 	case kind == 8 && s.Exponential:
 		h := m.SetEmptyExponentialHistogram()
 		h.SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
 		for p := range s.Points {
-			exponential(h.DataPoints().AppendEmpty(), s.attributes(p))
-			c.Samples++
+			exponential(h.DataPoints().AppendEmpty(), s.attributes(c, p))
+			c.count(1)
 		}
 	case (kind == 7 || kind == 9) && s.Histograms:
 		h := m.SetEmptyHistogram()
 		h.SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
 		for p := range s.Points {
-			classic(h.DataPoints().AppendEmpty(), s.attributes(p))
-			c.Samples += buckets + 2
+			classic(h.DataPoints().AppendEmpty(), s.attributes(c, p))
+			c.count(buckets + 2)
 		}
 	case kind == 5 || kind == 6:
+		points := m.SetEmptyGauge().DataPoints()
 		for p := range s.Points {
-			if p == 0 {
-				m.SetEmptyGauge()
-			}
-			number(m.Gauge().DataPoints().AppendEmpty(), s.attributes(p), p)
-			c.Samples++
+			number(points.AppendEmpty(), s.attributes(c, p), p)
+			c.count(1)
 		}
 	default:
 		sum := m.SetEmptySum()
 		sum.SetIsMonotonic(true)
 		sum.SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
 		for p := range s.Points {
-			number(sum.DataPoints().AppendEmpty(), s.attributes(p), p)
-			c.Samples++
+			number(sum.DataPoints().AppendEmpty(), s.attributes(c, p), p)
+			c.count(1)
 		}
 	}
-	c.Points += s.Points
 }
 
-// attributes are those of an HTTP server's point.
-func (s Shape) attributes(point int) pcommon.Map {
-	keys := []string{"http.request.method", "http.route", "http.response.status_code", "url.scheme", "server.address", "network.protocol.version"}
+func (c *Corpus) count(samples int) {
+	c.Points++
+	c.Samples += samples
+}
+
+// attributeKeys are those of an HTTP server's points, the usual ones first.
+var attributeKeys = []string{
+	"http.request.method", "http.route", "http.response.status_code", "url.scheme", "server.address", "network.protocol.version",
+	"server.port", "error.type", "user_agent.synthetic.type", "network.protocol.name", "http.request.resend_count", "client.address",
+}
+
+// attributes returns those of the next point of c, the nth of its metric.
+func (s Shape) attributes(c *Corpus, n int) pcommon.Map {
 	a := pcommon.NewMap()
-	for i := range s.AttributesPerPoint {
-		a.PutStr(keys[i%len(keys)], fmt.Sprintf("value-%d-%d", i, point))
+	for i := range min(s.AttributesPerPoint, len(attributeKeys)) {
+		a.PutStr(attributeKeys[i], fmt.Sprintf("value-%d-%d", i, n))
+	}
+	// Spread evenly: the share of the points so far is never off by a whole one.
+	if int(float64(c.Points+1)*s.Churn) > int(float64(c.Points)*s.Churn) {
+		a.PutStr(attributeKeys[1], fmt.Sprintf("value-%s-%d", freshMark, n))
 	}
 	return a
-}
-
-func number(p pmetric.NumberDataPoint, attributes pcommon.Map, value int) {
-	p.SetStartTimestamp(startNs)
-	p.SetTimestamp(markNs)
-	p.SetDoubleValue(float64(value) + 0.5)
-	attributes.CopyTo(p.Attributes())
-}
-
-func classic(p pmetric.HistogramDataPoint, attributes pcommon.Map) {
-	p.SetStartTimestamp(startNs)
-	p.SetTimestamp(markNs)
-	for i := range buckets {
-		p.BucketCounts().Append(uint64(i))
-		if i > 0 {
-			p.ExplicitBounds().Append(float64(i) / 4)
-		}
-		p.SetCount(p.Count() + uint64(i))
-	}
-	p.SetSum(42)
-	attributes.CopyTo(p.Attributes())
-}
-
-func exponential(p pmetric.ExponentialHistogramDataPoint, attributes pcommon.Map) {
-	p.SetStartTimestamp(startNs)
-	p.SetTimestamp(markNs)
-	p.SetScale(6)
-	p.Positive().SetOffset(-20)
-	for i := range expCount {
-		p.Positive().BucketCounts().Append(uint64(i % 7))
-		p.SetCount(p.Count() + uint64(i%7))
-	}
-	p.SetSum(42)
-	attributes.CopyTo(p.Attributes())
 }
