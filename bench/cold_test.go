@@ -5,9 +5,12 @@ import (
 	"testing"
 )
 
-// coldSeries is how many new series a handler gets in a turn. It begins each
-// with nothing, so that the memory that it pays for is its own.
-const coldSeries = 150_000
+// How many series the requests of one turn have: all of them new, or one in
+// ten.
+const (
+	coldSeries  = 150_000
+	churnSeries = 350_000
+)
 
 // BenchmarkCold measures the first sight of series against Prometheus's
 // handler on the same bytes: every point of every request has attributes that
@@ -16,43 +19,66 @@ const coldSeries = 150_000
 func BenchmarkCold(b *testing.B) {
 	for _, s := range Shapes {
 		s.Churn = 1
-		b.Run("points/"+s.Name, func(b *testing.B) { cold(b, s, (*Corpus).Renew) })
-		b.Run("targets/"+s.Name, func(b *testing.B) { cold(b, s, (*Corpus).Seed) })
+		b.Run("points/"+s.Name, func(b *testing.B) { renewed(b, s, coldSeries, (*Corpus).Renew) })
+		b.Run("targets/"+s.Name, func(b *testing.B) { renewed(b, s, coldSeries, (*Corpus).Seed) })
 	}
 }
 
-func cold(b *testing.B, s Shape, renew func(*Corpus, int)) {
+// BenchmarkChurn measures requests of which every tenth point is new and the
+// others are known.
+func BenchmarkChurn(b *testing.B) {
+	for _, name := range []string{"sdk", "batch"} {
+		s := shape(name)
+		s.Churn = 0.1
+		b.Run(s.Name, func(b *testing.B) { renewed(b, s, churnSeries, (*Corpus).Renew) })
+	}
+}
+
+// renewed lets the handlers take turns on requests that are renewed each time.
+// A turn is requests of so many series in all, but
+// not of more than can be timed. It begins with a new handler
+// that has seen one request, so that the memory that it pays for is its own.
+func renewed(b *testing.B, s Shape, series int, renew func(*Corpus, int)) {
 	oneCore(b)
 	one, two := newClient(s.New(0)), newClient(s.New(0))
-	n := coldSeries / one.corpus.Samples
+	n := min(series/one.corpus.Samples, 5000)
+	fresh := int(float64(one.corpus.Points) * s.Churn)
 
 	var ours *product
-	var before path
+	var seen path
 	var theirs http.Handler
-	renewed := [2]int{}
-	duel(b, 0, contender{
+	generation := [2]int{}
+	renewal := func(i int, c *client) func() {
+		return func() {
+			generation[i]++
+			renew(c.corpus, generation[i])
+			c.next()
+		}
+	}
+	next := [2]func(){renewal(0, one), renewal(1, two)}
+	play(b, contender{
 		name: "otlpgw", samples: one.corpus.Samples, requests: n,
 		begin: func() {
-			theirs, ours = nil, newProduct(b)
-			before = ours.watch(b)
+			ours = newProduct(b)
+			next[0]()
+			one.post(b, ours.handler)
+			seen = ours.watch(b)
 		},
-		next: func() {
-			renewed[0]++
-			renew(one.corpus, renewed[0])
-			one.next()
-		},
+		next: next[0],
 		send: func() { one.post(b, ours.handler) },
+		end: func() {
+			seen.want(b, n*(one.corpus.Points-fresh), n*fresh)
+			ours, seen = nil, path{}
+		},
 	}, contender{
 		name: "prometheus", samples: two.corpus.Samples, requests: n,
 		begin: func() {
-			before.want(b, 0, n*one.corpus.Points)
-			ours, before.p, theirs = nil, nil, newPeer()
+			theirs = newPeer()
+			next[1]()
+			two.post(b, theirs)
 		},
-		next: func() {
-			renewed[1]++
-			renew(two.corpus, renewed[1])
-			two.next()
-		},
+		next: next[1],
 		send: func() { two.post(b, theirs) },
-	})
+		end:  func() { theirs = nil },
+	}).against(b)
 }

@@ -5,7 +5,6 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
-	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
 )
 
 // Shape says what a request looks like.
@@ -96,17 +95,8 @@ func (s Shape) New(seed int) *Corpus {
 			s.metric(c, sm.Metrics().AppendEmpty(), i)
 		}
 	}
-	body, err := pmetricotlp.NewExportRequestFromMetrics(md).MarshalProto()
-	if err != nil {
-		panic(err) // A corpus is code, not input.
-	}
-	if s.Ascending {
-		body = ascending(body)
-	}
-	c.Body = body
-	c.locate()
+	c.encode(md, s.Ascending)
 	c.Seed(seed)
-	c.Renew(0)
 	return c
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"go.opentelemetry.io/collector/pdata/pmetric"
+	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
 	colmetricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	"google.golang.org/protobuf/proto"
 
@@ -18,11 +20,20 @@ const (
 	freshMark = "FreshOne"
 )
 
-// locate finds what is to be patched.
-func (c *Corpus) locate() {
+// encode puts a request on the wire and finds what is to be patched in it.
+func (c *Corpus) encode(md pmetric.Metrics, inAscendingOrder bool) {
+	body, err := pmetricotlp.NewExportRequestFromMetrics(md).MarshalProto()
+	if err != nil {
+		panic(err) // A corpus is code, not input.
+	}
+	if inAscendingOrder {
+		body = ascending(body)
+	}
+	c.Body = body
 	c.times = find(c.Body, binary.LittleEndian.AppendUint64(nil, timeMark))
 	c.seeds = find(c.Body, []byte(seedMark))
 	c.fresh = find(c.Body, []byte(freshMark))
+	c.Renew(0)
 }
 
 func find(body, mark []byte) (at []int) {

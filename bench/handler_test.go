@@ -2,42 +2,56 @@ package bench
 
 import (
 	"net/http"
+	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// BenchmarkHandler measures whole handlers on warm requests, each goroutine
-// with targets of its own.
+// BenchmarkHandler measures whole handlers on warm requests, from as many
+// goroutines as -cpu says, each a target of its own.
 func BenchmarkHandler(b *testing.B) {
 	for _, s := range Shapes {
 		b.Run(s.Name+"/otlpgw", func(b *testing.B) {
 			p := newProduct(b)
-			parallel(b, s, p.handler)
-			if p.hits(b) == 0 {
-				b.Fatal("the cache was never hit: this is not the warm path")
-			}
+			clients := crowd(b, s, p.handler)
+			warm := p.watch(b)
+			parallel(b, clients, p.handler)
+			warm.want(b, b.N*clients[0].corpus.Points, 0)
 		})
-		b.Run(s.Name+"/prometheus", func(b *testing.B) { parallel(b, s, newPeer()) })
+		b.Run(s.Name+"/prometheus", func(b *testing.B) {
+			h := newPeer()
+			parallel(b, crowd(b, s, h), h)
+		})
 	}
 }
 
-func parallel(b *testing.B, s Shape, h http.Handler) {
-	b.ReportAllocs()
-	seeds := make(chan int, 1<<10)
-	for i := range cap(seeds) {
-		seeds <- i
+// crowd returns a client for each processor that has sent its first request,
+// so that its series are known.
+func crowd(tb testing.TB, s Shape, h http.Handler) []*client {
+	clients := make([]*client, runtime.GOMAXPROCS(0))
+	for i := range clients {
+		clients[i] = newClient(s.New(i))
+		clients[i].send(tb, h)
 	}
-	c := s.New(0)
+	return clients
+}
+
+// parallel sends from a goroutine for each client.
+func parallel(b *testing.B, clients []*client, h http.Handler) {
+	b.ReportAllocs()
+	c := clients[0].corpus
 	b.SetBytes(int64(len(c.Body)))
+	var next atomic.Int64
 	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
-		c := newClient(s.New(<-seeds))
-		c.send(b, h)
+		c := clients[next.Add(1)-1]
 		for pb.Next() {
 			c.send(b, h)
 		}
 	})
+	b.StopTimer()
 	b.ReportMetric(float64(b.N*c.Samples)/b.Elapsed().Seconds(), "samples/s")
 }
 
@@ -45,6 +59,7 @@ func parallel(b *testing.B, s Shape, h http.Handler) {
 func BenchmarkConvert(b *testing.B) {
 	for _, s := range append(Shapes[:len(Shapes):len(Shapes)], Variants...) {
 		b.Run(s.Name, func(b *testing.B) {
+			oneCore(b)
 			p, c := newProduct(b), newClient(s.New(0))
 			c.next()
 			c.push(b, p.pipeline)

@@ -115,14 +115,14 @@ const (
 // between requests allocates nothing, and is no part of what is timed.
 type client struct {
 	corpus   *Corpus
-	ms       int64
+	ms, step int64
 	body     body
 	request  *http.Request
 	response response
 }
 
 func newClient(c *Corpus) *client {
-	cl := &client{corpus: c, ms: firstMs}
+	cl := &client{corpus: c, ms: firstMs, step: stepMs}
 	cl.request = httptest.NewRequest(http.MethodPost, "/v1/metrics", nil)
 	cl.request.Header.Set("Content-Type", "application/x-protobuf")
 	cl.request.Body = &cl.body
@@ -132,7 +132,7 @@ func newClient(c *Corpus) *client {
 
 // next makes the request ready that is sent next.
 func (c *client) next() {
-	c.ms += stepMs
+	c.ms += c.step
 	c.body.Reset(c.corpus.At(c.ms))
 	c.request.ContentLength = int64(len(c.corpus.Body))
 	clear(c.response.header)

@@ -35,9 +35,10 @@ func ratio(b *testing.B, s Shape, send func(*client, testing.TB, *product)) {
 		two.send(b, theirs)
 	}
 	warm := ours.watch(b)
-	requests := duel(b, 0,
+	m := play(b,
 		contender{name: "otlpgw", samples: one.corpus.Samples, next: one.next, send: func() { send(one, b, ours) }},
 		contender{name: "prometheus", samples: two.corpus.Samples, next: two.next, send: func() { two.post(b, theirs) }},
 	)
-	warm.want(b, requests[0]*one.corpus.Points, 0)
+	warm.want(b, m.requests[0]*one.corpus.Points, 0)
+	m.against(b)
 }
