@@ -77,7 +77,7 @@ type Corpus struct {
 // New makes a request of the given shape. Two corpora with different seeds
 // share no series.
 func (s Shape) New(seed int) *Corpus {
-	c := &Corpus{}
+	c, v := &Corpus{}, newValues()
 	md := pmetric.NewMetrics()
 	for target := range s.Targets {
 		rm := md.ResourceMetrics().AppendEmpty()
@@ -92,7 +92,7 @@ func (s Shape) New(seed int) *Corpus {
 		sm.Scope().SetName("go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp")
 		sm.Scope().SetVersion("0.61.0")
 		for i := range s.Metrics {
-			s.metric(c, sm.Metrics().AppendEmpty(), i)
+			s.metric(c, v, sm.Metrics().AppendEmpty(), i)
 		}
 	}
 	c.encode(md, s.Ascending)
@@ -100,7 +100,7 @@ func (s Shape) New(seed int) *Corpus {
 	return c
 }
 
-func (s Shape) metric(c *Corpus, m pmetric.Metric, i int) {
+func (s Shape) metric(c *Corpus, v values, m pmetric.Metric, i int) {
 	m.SetName(fmt.Sprintf("http.server.work.%02d", i))
 	m.SetDescription("How much work the server has done, by route.")
 	m.SetUnit("s")
@@ -108,27 +108,27 @@ func (s Shape) metric(c *Corpus, m pmetric.Metric, i int) {
 	case kind == 7 && s.Summaries:
 		points := m.SetEmptySummary().DataPoints()
 		for p := range s.Points {
-			summary(points.AppendEmpty(), s.attributes(c, p))
+			v.summary(points.AppendEmpty(), s.attributes(c, p))
 			c.count(len(quantiles) + 2)
 		}
 	case kind == 8 && s.Exponential:
 		h := m.SetEmptyExponentialHistogram()
 		h.SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
 		for p := range s.Points {
-			exponential(h.DataPoints().AppendEmpty(), s.attributes(c, p))
+			v.exponential(h.DataPoints().AppendEmpty(), s.attributes(c, p))
 			c.count(1)
 		}
 	case (kind == 7 || kind == 9) && s.Histograms:
 		h := m.SetEmptyHistogram()
 		h.SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
 		for p := range s.Points {
-			classic(h.DataPoints().AppendEmpty(), s.attributes(c, p))
+			v.classic(h.DataPoints().AppendEmpty(), s.attributes(c, p))
 			c.count(buckets + 2)
 		}
 	case kind == 5 || kind == 6:
 		points := m.SetEmptyGauge().DataPoints()
 		for p := range s.Points {
-			number(points.AppendEmpty(), s.attributes(c, p), p)
+			v.number(points.AppendEmpty(), s.attributes(c, p))
 			c.count(1)
 		}
 	default:
@@ -136,7 +136,7 @@ func (s Shape) metric(c *Corpus, m pmetric.Metric, i int) {
 		sum.SetIsMonotonic(true)
 		sum.SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
 		for p := range s.Points {
-			number(sum.DataPoints().AppendEmpty(), s.attributes(c, p), p)
+			v.number(sum.DataPoints().AppendEmpty(), s.attributes(c, p))
 			c.count(1)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // counter, gauge, histogram and exponential histogram, of one point with one
 // attribute each, the counter's with an exemplar.
 func NewReference(seed int) *Corpus {
-	c := &Corpus{}
+	c, v := &Corpus{}, newValues()
 	md := pmetric.NewMetrics()
 	rm := md.ResourceMetrics().AppendEmpty()
 	a := rm.Resource().Attributes()
@@ -32,7 +32,7 @@ func NewReference(seed int) *Corpus {
 	sum.SetIsMonotonic(true)
 	sum.SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
 	p := sum.DataPoints().AppendEmpty()
-	number(p, attributes, 10)
+	v.number(p, attributes)
 	x := p.Exemplars().AppendEmpty()
 	x.SetTimestamp(timeMark)
 	x.SetDoubleValue(10)
@@ -40,7 +40,7 @@ func NewReference(seed int) *Corpus {
 	x.SetSpanID(pcommon.SpanID{1, 2, 3, 4, 5, 6, 7, 8})
 	c.count(1)
 
-	number(metric("gauge").SetEmptyGauge().DataPoints().AppendEmpty(), attributes, 10)
+	v.number(metric("gauge").SetEmptyGauge().DataPoints().AppendEmpty(), attributes)
 	c.count(1)
 
 	h := metric("histogram").SetEmptyHistogram()

@@ -3,14 +3,18 @@ package bench
 import (
 	"context"
 	"flag"
+	"net/http/httptest"
 	"os"
 	"runtime"
 	"runtime/pprof"
 	"testing"
+	"time"
 
 	promstorage "github.com/prometheus/prometheus/storage"
 
 	"github.com/otlpgw/otlpgw/converter"
+	"github.com/otlpgw/otlpgw/storage/direct"
+	"github.com/otlpgw/otlpgw/storage/remotewrite"
 	"github.com/otlpgw/otlpgw/storage/storagetest"
 )
 
@@ -27,12 +31,45 @@ var heapProfile = flag.String("heap-profile", "", "write what BenchmarkMemory ke
 func BenchmarkMemory(b *testing.B) {
 	b.Run("cache/sdk", func(b *testing.B) { weighCache(b, floats) })
 	b.Run("cache/numbers", func(b *testing.B) { weighCache(b, Shape{Targets: 1, Metrics: 60, Points: 10, AttributesPerPoint: 4}) })
+	b.Run("direct-v2/sdk", func(b *testing.B) { weighDirect(b, floats, remotewrite.MessageV2) })
+	b.Run("direct-v1/sdk", func(b *testing.B) { weighDirect(b, floats, remotewrite.MessageV1) })
+}
+
+// weighDirect weighs the cache together with what storage/direct keeps for one
+// destination, each series having been sent.
+func weighDirect(b *testing.B, shape Shape, message remotewrite.Message) {
+	oneCore(b)
+	end := &farEnd{}
+	server := httptest.NewServer(end)
+	defer server.Close()
+	for b.Loop() {
+		c := newClient(shape.New(0))
+		before := liveHeap()
+		o := remotewrite.DefaultDestinationOptions(server.URL)
+		o.ProtobufMessage = message
+		backend, err := direct.New(direct.Options{Destinations: []remotewrite.DestinationOptions{o}, AckTimeout: time.Minute, Logger: quiet})
+		if err != nil {
+			b.Fatal(err)
+		}
+		p := newProductWith(b, converter.Options{Backend: backend})
+		n := fill(b, p, c, manySeries)
+		b.ReportMetric(float64(liveHeap()-before)/float64(n), "bytes/series")
+		b.ReportMetric(p.metric(b, "otlpgw_series_cache_bytes")/float64(n), "cache-accounted-bytes/series")
+		profileHeap(b)
+		if sent, other := end.v2.Load(), end.v1.Load(); message == remotewrite.MessageV1 && (sent > 0 || other == 0) || message == remotewrite.MessageV2 && (sent == 0 || other > 0) {
+			b.Fatalf("%d requests of 2.0 and %d of 1.0 were sent", sent, other)
+		}
+		runtime.KeepAlive(p)
+		if err := backend.Close(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(0, "ns/op")
 }
 
 // weighCache weighs the converter's cache alone.
 func weighCache(b *testing.B, shape Shape) {
 	oneCore(b)
-	var perSeries float64
 	for b.Loop() {
 		c := newClient(shape.New(0))
 		before := liveHeap()
@@ -41,7 +78,7 @@ func weighCache(b *testing.B, shape Shape) {
 		n := fill(b, p, c, manySeries)
 		known := backend.Series()
 		backend.Discard = nil // What it keeps of the series is its own.
-		perSeries = float64(liveHeap()-before) / float64(n)
+		b.ReportMetric(float64(liveHeap()-before)/float64(n), "bytes/series")
 		profileHeap(b)
 		if known < n || float64(known) != p.metric(b, "otlpgw_series_cache_entries") {
 			b.Fatalf("%d series were sent, %d came through and %v are cached", n, known, p.metric(b, "otlpgw_series_cache_entries"))
@@ -50,7 +87,6 @@ func weighCache(b *testing.B, shape Shape) {
 		b.ReportMetric(accounted, "accounted-bytes/series")
 		runtime.KeepAlive(p)
 	}
-	b.ReportMetric(perSeries, "bytes/series")
 	b.ReportMetric(0, "ns/op")
 }
 

@@ -133,8 +133,13 @@ func newClient(c *Corpus) *client {
 // next makes the request ready that is sent next.
 func (c *client) next() {
 	c.ms += c.step
-	c.body.Reset(c.corpus.At(c.ms))
-	c.request.ContentLength = int64(len(c.corpus.Body))
+	c.ready(c.corpus.At(c.ms))
+}
+
+// ready makes a request of a body.
+func (c *client) ready(body []byte) {
+	c.body.Reset(body)
+	c.request.ContentLength = int64(len(body))
 	clear(c.response.header)
 	c.response.code, c.response.written = http.StatusOK, 0
 }
