@@ -11,7 +11,7 @@ GOFILES   := $(shell git ls-files --cached --others --exclude-standard '*.go' 2>
 FUZZTIME  ?= 60s
 NODE_DIR  := cmd/otlpgw/e2e/testdata/node
 
-.PHONY: help run build check format tidy vet lint arrows test test-race test-plain test-mutations node-packages bench bench-paired fuzz clean
+.PHONY: help run build check format tidy vet lint arrows test test-race test-plain test-mutations node-packages bench bench-paired bench-report fuzz clean
 
 help: ## Print the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ bench: ## Run the benchmarks on 1 and 4 processors.
 # go run ./bench/paired -help lists them.
 bench-paired: ## Compare the benchmarks of the working tree with those of BASE=<rev>, in pairs.
 	$(GO) run ./bench/paired -base '$(BASE)' $(foreach flag,$(PAIRED),'$(flag)')
+
+bench-report: ## Write bench/results/<date>-<commit>; REPORT=quick only shows that it works.
+	$(GO) run ./bench/report $(if $(filter quick,$(REPORT)),-quick)
 
 fuzz: ## Run every fuzz target for FUZZTIME (60s).
 	@$(GO) list ./... | while read -r pkg; do \

@@ -48,7 +48,8 @@ func (r Result) Get(unit string) (float64, bool) {
 // Parse reads everything that r holds. A benchmark that failed or panicked, or
 // a result that cannot be read, is an error: half a run must not look like a
 // whole one. The results before it are returned with the error. Lines that are
-// no results, such as logs, are passed over.
+// no results, such as logs, are passed over, and so are benchmarks that did not
+// run: a skip within one is printed as 0 iterations of NaN.
 func Parse(r io.Reader) ([]Result, error) {
 	var (
 		results []Result
@@ -82,6 +83,10 @@ func Parse(r io.Reader) ([]Result, error) {
 		iterations, err := strconv.Atoi(fields[0])
 		if err != nil {
 			continue // The rest is a log.
+		}
+		if iterations == 0 {
+			name = "" // It was skipped after some parts: there is nothing to tell.
+			continue
 		}
 		result := Result{Iterations: iterations, Package: pkg}
 		result.Name, result.Procs = splitProcs(name)

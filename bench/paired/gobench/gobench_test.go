@@ -20,6 +20,7 @@ BenchmarkLogs-2
     12 more lines of a log
 BenchmarkMixed-2                    	2026/12/01 a log without a newline before it
      300	      41.00 x-prometheus
+BenchmarkSkipped-2      	       0	               NaN ns/op
 PASS
 ok  	example.com/bench	1.234s
 pkg: example.com/peers

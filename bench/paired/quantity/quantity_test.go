@@ -26,6 +26,9 @@ func TestFormat(t *testing.T) {
 		{"B/op", 1023, "1023 B"},
 		{"B/series", 487.3, "487.3 B"},
 		{"live-B/series", 2 << 20, "2 MiB"},
+		{"accounted-bytes/series", 2048, "2 KiB"},
+		{"pct-B-of-prometheus", 2048, "2.048 k"},
+		{"contrib-rw1-sent-B", 2048, "2 KiB"},
 		{"samples/s", 23.1e6, "23.1 M"},
 		{"allocs/op", 294952, "295 k"},
 		{"allocs/op", 2, "2"},
@@ -37,6 +40,13 @@ func TestFormat(t *testing.T) {
 	} {
 		require.Equal(t, tc.want, quantity.Format(tc.unit, tc.v), "%v %s", tc.v, tc.unit)
 	}
+}
+
+func TestShort(t *testing.T) {
+	require.Equal(t, "1.23 ms", quantity.Short("ns/op", 1234567))
+	require.Equal(t, "1 µs", quantity.Short("ns/op", 999.6))
+	require.Equal(t, "21.3 M", quantity.Short("samples/s", 21.34e6))
+	require.Equal(t, "109 KiB", quantity.Short("B/op", 109.3*1024))
 }
 
 func TestPercent(t *testing.T) {

@@ -147,6 +147,10 @@ func (r *Result) compare(subjects []*subject, requirements []verdict.Requirement
 	asked := make([]bool, len(requirements))
 	for _, s := range subjects {
 		for _, m := range s.metrics {
+			asks := func(q verdict.Requirement) bool { return q.Unit == m.unit }
+			if s.repeats(m.unit) && (s.control || !slices.ContainsFunc(requirements, asks)) {
+				continue
+			}
 			row := r.row(s, m)
 			if s.control {
 				row.Reason = r.moved(row)
@@ -155,7 +159,7 @@ func (r *Result) compare(subjects []*subject, requirements []verdict.Requirement
 			}
 			met := false
 			for i, q := range requirements {
-				if q.Unit == m.unit {
+				if asks(q) {
 					asked[i], met = true, true
 					verdicts = append(verdicts, row.judge(q))
 				}
@@ -185,6 +189,13 @@ func (r *Result) compare(subjects []*subject, requirements []verdict.Requirement
 	if low, _ := stat.Rank(r.Pairs, r.Confidence); low == 0 {
 		r.void(fmt.Sprintf("%d pairs are too few for a confidence of %g %%", r.Pairs, r.Confidence*100))
 	}
+}
+
+// repeats reports whether a metric of the subject says again what its ns/op
+// says: a rate that was computed from it.
+func (s *subject) repeats(unit string) bool {
+	return (unit == "MB/s" || unit == "samples/s") &&
+		slices.ContainsFunc(s.metrics, func(m metric) bool { return m.unit == "ns/op" })
 }
 
 // void makes of every verdict that nothing is resolved.

@@ -56,8 +56,8 @@ func TestAdd(t *testing.T) {
 	}
 	s := &subject{name: "BenchmarkX"}
 	require.NoError(t, s.add(both("ns/op", "MB/s", "B/op"), 0))
-	require.Len(t, s.metrics, 2, "MB/s is ns/op in other words")
-	require.NoError(t, s.add(both("B/op", "ns/op"), 1))
+	require.Len(t, s.metrics, 3)
+	require.NoError(t, s.add(both("B/op", "MB/s", "ns/op"), 1))
 	require.Equal(t, []Pair{{1, 2, false}, {1, 2, true}}, s.metrics[0].pairs)
 	require.ErrorIs(t, s.add(both("ns/op"), 0), errMetrics)
 	require.ErrorIs(t, s.add(both("ns/op", "B/op", "new"), 0), errMetrics)
@@ -67,6 +67,42 @@ func TestAdd(t *testing.T) {
 	v[1] = v[1][:1]
 	require.NoError(t, s.add(v, 0))
 	require.Len(t, s.metrics, 1, "what only one side reports is not compared")
+}
+
+// A rate that only repeats the time is not compared again, unless it is asked for.
+func TestRepeated(t *testing.T) {
+	s := &subject{name: "BenchmarkX", iterations: 1}
+	c := &subject{name: "BenchmarkC", iterations: 1, control: true}
+	for range 6 {
+		v := []gobench.Value{{Unit: "ns/op", Value: 1}, {Unit: "MB/s", Value: 1}, {Unit: "samples/s", Value: 1}, {Unit: "rows/s", Value: 1}}
+		require.NoError(t, s.add([2][]gobench.Value{v, v}, 0))
+		require.NoError(t, c.add([2][]gobench.Value{v, v}, 0))
+	}
+	units := func(rows []Row) (u []string) {
+		for _, r := range rows {
+			u = append(u, r.Unit)
+		}
+		return u
+	}
+	r := &Result{Pairs: 6, Confidence: 0.95, MaxRegression: 0.03}
+	r.compare([]*subject{s, c}, []verdict.Requirement{{Unit: "samples/s", Op: ">=", Limit: 0, Relative: true}})
+	require.Equal(t, verdict.Passed, r.Verdict, r.Reason)
+	require.Equal(t, []string{"ns/op", "samples/s", "rows/s"}, units(r.Rows))
+	require.Equal(t, []string{"ns/op", "rows/s"}, units(r.Control))
+}
+
+func TestControlState(t *testing.T) {
+	r := &Result{ControlTolerance: 0.01}
+	for want, c := range map[string]Change{
+		"stood still": {Lo: -0.01, Hi: 0.01},
+		"not clear":   {Lo: -0.02, Hi: 0.005},
+		"MOVED":       {Lo: 0.011, Hi: 0.02},
+	} {
+		row := Row{Change: c}
+		row.Reason = r.moved(row)
+		require.Equal(t, want, r.ControlState(row))
+	}
+	require.Equal(t, "not clear", r.ControlState(Row{Change: Change{Lo: Number(math.Inf(-1)), Hi: Number(math.Inf(1))}}))
 }
 
 func TestCompareReasons(t *testing.T) {

@@ -31,6 +31,19 @@ func (r *Result) ControlNote() string {
 	return fmt.Sprintf("%s; it voids the verdict if a range misses zero by more than %g %%", r.ControlBench, r.ControlTolerance*100)
 }
 
+// ControlState says what a row of the control group shows: that it has moved,
+// that it stood still within the tolerance, or neither.
+func (r *Result) ControlState(row Row) string {
+	b := row.Change.bounds()
+	switch {
+	case row.Reason != "":
+		return "MOVED"
+	case b.Lo >= -r.ControlTolerance && b.Hi <= r.ControlTolerance:
+		return "stood still"
+	}
+	return "not clear"
+}
+
 func (s Side) String() string {
 	return strings.Join(append([]string{s.Label}, s.Env...), " ")
 }
@@ -59,10 +72,7 @@ func (r *Result) WriteText(w io.Writer) error {
 		writeRow(out, row, string(row.Verdict))
 	}
 	for _, row := range slices.Concat(r.Control, r.Group) {
-		state := "no move seen"
-		if row.Reason != "" {
-			state = "MOVED"
-		}
+		state := r.ControlState(row)
 		if row.Iterations > 0 {
 			row.Benchmark = "control: " + row.Benchmark
 		}

@@ -234,9 +234,6 @@ func (s *subject) add(values [2][]gobench.Value, first int) error {
 	fresh := s.metrics == nil
 	held := 0
 	for _, b := range values[0] {
-		if b.Unit == "MB/s" {
-			continue // ns/op in other words.
-		}
 		i := slices.IndexFunc(values[1], func(c gobench.Value) bool { return c.Unit == b.Unit })
 		at := slices.IndexFunc(s.metrics, func(m metric) bool { return m.unit == b.Unit })
 		switch {
