@@ -3,6 +3,7 @@ package direct
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/prometheus/prometheus/model/histogram"
@@ -21,12 +22,14 @@ type appender struct {
 	current  *part
 	targeted bool
 	appends  int
+	reserved int64 // bytes, by all parts
+	surplus  int   // the last appends, which are more than may ever be pending
 	settled  bool
 }
 
 var errSettled = errors.New("direct: the transaction is settled")
 
-// Target takes a place in the line of the target's shard for the transaction.
+// Target takes a place in the target's line for the transaction.
 // The caller holds the target's lock, so that places are taken in the order in
 // which samples are judged.
 func (a *appender) Target(hash uint64) int {
@@ -35,7 +38,7 @@ func (a *appender) Target(hash uint64) int {
 	}
 	a.targeted = true
 	var place int
-	a.current, place = a.part(int(hash % uint64(a.b.o.Shards)))
+	a.current, place = a.part(int(hash % uint64(a.b.o.Lines)))
 	return place
 }
 
@@ -56,16 +59,24 @@ func (a *appender) Append(ref promstorage.SeriesRef, ls labels.Labels, st, t int
 	if a.b.closed.Load() {
 		return 0, storage.Unavailable(errClosed, 0)
 	}
-	series := a.b.table.Series(ref, ls)
+	group := uint64(0)
+	if a.current != nil {
+		group = uint64(a.current.line)
+	}
+	series := a.b.table.Series(ref, ls, group)
 	if !a.targeted {
-		a.current, _ = a.part(int(series.Hash() % uint64(a.b.o.Shards)))
+		a.current, _ = a.part(int(series.Hash() % uint64(a.b.o.Lines)))
 	}
 	p := a.current
 	if p == nil {
 		return 0, storage.Unavailable(errClosed, 0)
 	}
-	if err := p.reserve(sizeOf(h, fh, opts.Exemplars)); err != nil {
+	if room, err := a.reserve(p, sizeOf(h, fh, opts.Exemplars)); err != nil {
 		return 0, err
+	} else if !room {
+		a.surplus++
+		a.appends++
+		return series.Ref(a.b.table), nil
 	}
 	var meta *remotewrite.Metadata
 	if !opts.Metadata.IsEmpty() {
@@ -76,17 +87,39 @@ func (a *appender) Append(ref promstorage.SeriesRef, ls labels.Labels, st, t int
 		T: t, ST: st, V: v, H: h, FH: fh, Exemplars: p.keep(opts.Exemplars),
 	})
 	a.appends++
-	return series.Ref(), nil
+	return series.Ref(a.b.table), nil
 }
 
-// part returns the transaction's part in shard, and takes places for a new one
+// reserve makes room for n more bytes in p, and reports whether there is any:
+// not for a transaction that has taken all that may ever be pending. Then the
+// rest of it is refused.
+func (a *appender) reserve(p *part, n int64) (room bool, err error) {
+	if a.surplus > 0 {
+		return false, nil
+	}
+	if more := p.used + n - p.reserved; more > 0 {
+		more = (more + reserveStep - 1) / reserveStep * reserveStep
+		if a.reserved+more > a.b.o.MaxPendingBytes {
+			return false, nil
+		}
+		if err := a.b.reserve(more); err != nil {
+			return false, err
+		}
+		p.reserved += more
+		a.reserved += more
+	}
+	p.used += n
+	return true, nil
+}
+
+// part returns the transaction's part in a line, and takes places for a new one
 // if it has none there, or if others came behind it since: what they hold of
 // the target is older than what the caller is about to judge. It returns nil
 // once the backend is closed.
-func (a *appender) part(shard int) (p *part, place int) {
+func (a *appender) part(line int) (p *part, place int) {
 	b := a.b
 	for i := len(a.parts) - 1; i >= 0; i-- {
-		if p := a.parts[i]; p.shard == shard {
+		if p := a.parts[i]; p.line == line {
 			if b.isLast(p) {
 				return p, i
 			}
@@ -99,13 +132,13 @@ func (a *appender) part(shard int) (p *part, place int) {
 		return nil, -1
 	}
 	p = b.parts.Get()
-	p.b, p.shard = b, shard
+	p.b, p.line = b, line
 	p.holders.Store(1 + int32(len(p.places)))
 	b.open.Add(len(p.places))
 	b.inLine.Add(int64(len(p.places)))
 	for i := range p.places {
 		p.places[i].part = p
-		b.lines[i][shard].take(&p.places[i])
+		b.desks[i].take(line, &p.places[i])
 	}
 	a.parts = append(a.parts, p)
 	return p, len(a.parts) - 1
@@ -114,7 +147,7 @@ func (a *appender) part(shard int) (p *part, place int) {
 // isLast reports whether nobody has a place behind the part's.
 func (b *Backend) isLast(p *part) bool {
 	for i := range p.places {
-		if !b.lines[i][p.shard].isLast(&p.places[i]) {
+		if !b.desks[i].isLast(p.line, &p.places[i]) {
 			return false
 		}
 	}
@@ -132,7 +165,7 @@ func (p *part) left() {
 // leave gives up the places that are not being sent.
 func (p *part) leave() {
 	for i := range p.places {
-		if p.b.lines[i][p.shard].leave(&p.places[i]) {
+		if p.b.desks[i].leave(p.line, &p.places[i]) {
 			p.left()
 		}
 	}
@@ -186,12 +219,52 @@ func (a *appender) Commit() error {
 	defer timer.Stop()
 	select {
 	case <-s.done:
+		err := a.result(s)
 		a.finish()
-		return s.result()
+		return err
 	case <-timer.C:
 		// What is being sent ends by the same deadline, whatever its outcome.
+		a.remember(s)
 		a.abandon()
 		return storage.Unavailable(errors.New("direct: no answer from every destination within "+timeout.String()+" (--direct.ack-timeout, or the client's deadline)"), 0)
+	}
+}
+
+// result returns the answer to the transaction, which is settled.
+func (a *appender) result(s *settlement) error {
+	err := s.result()
+	switch {
+	case err != nil && err.Kind != storage.KindRefused:
+		a.remember(s)
+		return err
+	case a.surplus > 0:
+		surplus := storage.Refusal{
+			First: a.appends - a.surplus, Last: a.appends - 1, Count: a.surplus,
+			Reason: fmt.Sprintf("direct: the request alone is more than direct.max_pending_bytes (%d), it takes smaller ones", a.b.o.MaxPendingBytes),
+		}
+		if err == nil {
+			return &storage.Error{Kind: storage.KindRefused, Refused: []storage.Refusal{surplus}, Err: errors.New(surplus.Reason)}
+		}
+		err.Refused = append(err.Refused, surplus)
+	case err == nil:
+		return nil
+	}
+	return err
+}
+
+// remember tells the destinations that accepted parts of the transaction that
+// the client sends them again, since others failed.
+func (a *appender) remember(s *settlement) {
+	s.end()
+	for i, d := range a.b.desks {
+		if !d.destination.Required() {
+			continue
+		}
+		for _, p := range a.parts {
+			if d.accepted(&p.places[i]) {
+				d.destination.Remember(p.samples)
+			}
+		}
 	}
 }
 
@@ -218,15 +291,15 @@ func (a *appender) seal(timeout time.Duration) *settlement {
 		}
 		p.since, p.deadline, p.settlement = now, now.Add(timeout), s
 		for i := range p.places {
-			l := b.lines[i][p.shard]
-			if crowded && !l.destination.Required() {
-				if l.leave(&p.places[i]) {
-					l.destination.Lost(len(p.samples))
+			d := b.desks[i]
+			if crowded && !d.destination.Required() {
+				if d.leave(p.line, &p.places[i]) {
+					d.destination.Lost(len(p.samples))
 					p.left()
 				}
 				continue
 			}
-			l.seal(&p.places[i])
+			d.seal(p.line, &p.places[i])
 		}
 	}
 	return s

@@ -17,20 +17,19 @@ import (
 
 // Backend sends what is committed to far ends. It is safe for concurrent use.
 type Backend struct {
-	o     Options
-	group *remotewrite.Group
-	table *remotewrite.Table
-	// lines is indexed by destination, then by shard.
-	lines   [][]*line
+	o       Options
+	group   *remotewrite.Group
+	table   *remotewrite.Table
+	desks   []*desk // by destination
 	parts   *pool.Pool[*part]
 	pending atomic.Int64 // bytes that parts hold
 
-	closed  atomic.Bool
-	open    sync.WaitGroup // places in lines
-	openMu  sync.RWMutex   // held for reading to add to open
-	inLine  atomic.Int64   // how many
-	giveUp  context.CancelFunc
-	workers sync.WaitGroup
+	closed atomic.Bool
+	open   sync.WaitGroup  // places in lines
+	openMu sync.RWMutex    // held for reading to add to open
+	inLine atomic.Int64    // how many
+	ctx    context.Context // ended by giveUp
+	giveUp context.CancelFunc
 }
 
 var (
@@ -46,8 +45,8 @@ func New(o Options) (*Backend, error) {
 	if o.AckTimeout <= 0 {
 		o.AckTimeout = DefaultAckTimeout
 	}
-	if o.Shards <= 0 {
-		o.Shards = DefaultShards
+	if o.Lines <= 0 {
+		o.Lines = DefaultLines
 	}
 	if o.MaxPendingBytes <= 0 {
 		o.MaxPendingBytes = DefaultMaxPendingBytes
@@ -68,16 +67,12 @@ func New(o Options) (*Backend, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	b := &Backend{o: o, group: group, table: group.Table(), giveUp: cancel}
+	b := &Backend{o: o, group: group, table: group.Table(), ctx: ctx, giveUp: cancel}
 	b.parts = pool.New(func() *part { return &part{places: make([]place, len(group.Destinations()))} }, (*part).reset)
-	for _, d := range group.Destinations() {
-		shards := make([]*line, o.Shards)
-		for i := range shards {
-			shards[i] = newLine(d)
-			b.workers.Go(func() { shards[i].run(ctx) })
-		}
-		d.OnOldest(func() time.Time { return oldest(shards) })
-		b.lines = append(b.lines, shards)
+	for i, d := range group.Destinations() {
+		k := newDesk(b, i, d, o.Lines)
+		d.OnOldest(k.oldest)
+		b.desks = append(b.desks, k)
 	}
 	return b, nil
 }
@@ -117,7 +112,9 @@ func (b *Backend) Close(ctx context.Context) error {
 		err = fmt.Errorf("direct: samples were still being sent: %w", ctx.Err())
 	}
 	b.giveUp()
-	b.workers.Wait()
+	for _, d := range b.desks {
+		d.close()
+	}
 	b.group.Close()
 	return err
 }
@@ -125,11 +122,15 @@ func (b *Backend) Close(ctx context.Context) error {
 // Forget drops what is kept for refs.
 func (b *Backend) Forget(refs []promstorage.SeriesRef) { b.table.Forget(refs) }
 
+// busyAfter is how long clients are told to wait when memory is short: it is
+// given back with the next answers of far ends.
+const busyAfter = time.Second
+
 // reserve takes n bytes of what may be pending.
 func (b *Backend) reserve(n int64) error {
 	if held := b.pending.Add(n); held > b.o.MaxPendingBytes {
 		b.pending.Add(-n)
-		return storage.Unavailable(fmt.Errorf("direct: %d bytes of samples wait for their destinations, the limit is %d", held-n, b.o.MaxPendingBytes), 0)
+		return storage.Unavailable(fmt.Errorf("direct: %d bytes of samples wait for their destinations, the limit is %d (direct.max_pending_bytes)", held-n, b.o.MaxPendingBytes), busyAfter)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func openTo(t *testing.T, far *storagetest.FarEnd, change ...func(*Options)) *Ba
 	t.Helper()
 	o := Options{
 		Destinations: []remotewrite.DestinationOptions{remotewrite.DefaultDestinationOptions(far.URL())},
-		Shards:       4,
+		Lines:        4,
 		Logger:       promslog.NewNopLogger(),
 	}
 	for _, c := range change {

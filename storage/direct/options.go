@@ -13,8 +13,9 @@ import (
 // Defaults of Options.
 const (
 	DefaultAckTimeout = 5 * time.Second
-	// DefaultShards allows 320 requests a second to a far end 100 ms away.
-	DefaultShards          = 32
+	// DefaultLines is more than most gateways have requests in flight, so that
+	// few targets wait for another.
+	DefaultLines           = 128
 	DefaultMaxPendingBytes = 256 << 20
 )
 
@@ -28,12 +29,13 @@ type Options struct {
 	// AckTimeout bounds Commit, overriding the default of 5 s. The deadline of
 	// the transaction's context counts if it is sooner.
 	AckTimeout time.Duration
-	// Shards is how many requests may be in flight to one destination at once,
-	// overriding the default of 32.
-	Shards int
+	// Lines is how many orders are kept apart, overriding the default of 128: a
+	// target belongs to one, and what a line holds goes out one after the other.
+	Lines int
 	// MaxPendingBytes bounds what transactions hold in memory until their
 	// commit has returned, overriding the default of 256 MiB. Beyond it appends
-	// fail as unavailable.
+	// fail as unavailable. What a transaction holds beyond it by itself is
+	// refused: no retry would help.
 	MaxPendingBytes int64
 	// MaxSeries is about how many series are held between requests, overriding
 	// the default of 4 Mi. More are sent, at the price of a look-up by labels.

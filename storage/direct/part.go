@@ -12,12 +12,12 @@ import (
 	"github.com/otlpgw/otlpgw/storage/remotewrite"
 )
 
-// part is the samples of one transaction that belong to one shard, and their
-// place in the line of every destination. The transaction fills it; once it is
+// part is the samples of one transaction that belong to one line, and their
+// place in that line of every destination. The transaction fills it; once it is
 // sealed, nobody changes it until the last holder lets go.
 type part struct {
 	b         *Backend
-	shard     int
+	line      int
 	samples   []remotewrite.Sample
 	exemplars []exemplar.Exemplar
 	reserved  int64 // bytes, of which used are used
@@ -55,19 +55,6 @@ func (p *part) reset() bool {
 	p.since, p.deadline = time.Time{}, time.Time{}
 	clear(p.places)
 	return keep
-}
-
-// reserve makes room for n more bytes.
-func (p *part) reserve(n int64) error {
-	if more := p.used + n - p.reserved; more > 0 {
-		more = (more + reserveStep - 1) / reserveStep * reserveStep
-		if err := p.b.reserve(more); err != nil {
-			return err
-		}
-		p.reserved += more
-	}
-	p.used += n
-	return nil
 }
 
 // letGo is called by every holder, once.

@@ -12,30 +12,44 @@ import (
 // destinations. It outlives the transaction when that did not wait to the end.
 type settlement struct {
 	mu      sync.Mutex
-	waiting int // outcomes to come
+	waiting int // outcomes to come, one per part and destination
 	err     *storage.Error
-	refused map[*remotewrite.Destination][]storage.Refusal
-	done    chan struct{} // closed when waiting is zero
+	over    bool                // the client was told to send it again
+	refused [][]storage.Refusal // by destination
+	done    chan struct{}       // closed when waiting is zero
 }
 
 func newSettlement(waiting int) *settlement {
 	return &settlement{waiting: waiting, done: make(chan struct{})}
 }
 
-// add takes the outcome of one part at one destination.
-func (s *settlement) add(l *line, out remotewrite.Outcome) {
+// add takes the outcome of some parts at one destination.
+func (s *settlement) add(destination, parts int, out remotewrite.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = worse(s.err, out.Err)
 	if len(out.Refused) > 0 {
-		if s.refused == nil {
-			s.refused = map[*remotewrite.Destination][]storage.Refusal{}
+		for len(s.refused) <= destination {
+			s.refused = append(s.refused, nil)
 		}
-		s.refused[l.destination] = append(s.refused[l.destination], out.Refused...)
+		s.refused[destination] = append(s.refused[destination], out.Refused...)
 	}
-	if s.waiting--; s.waiting == 0 {
+	if s.waiting -= parts; s.waiting == 0 {
 		close(s.done)
 	}
+}
+
+// end says that the client is told to send the transaction again.
+func (s *settlement) end() {
+	s.mu.Lock()
+	s.over = true
+	s.mu.Unlock()
+}
+
+func (s *settlement) isOver() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.over
 }
 
 // worse returns the error that decides: away before throttled, and of two alike
@@ -60,7 +74,7 @@ func worse(a, b *storage.Error) *storage.Error {
 // result returns the answer to the transaction, once done is closed: the worst
 // of the parties. If one failed for now, the client sends all of it again, so
 // what others refused is theirs to say then.
-func (s *settlement) result() error {
+func (s *settlement) result() *storage.Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
@@ -69,10 +83,6 @@ func (s *settlement) result() error {
 	if len(s.refused) == 0 {
 		return nil
 	}
-	lists := make([][]storage.Refusal, 0, len(s.refused))
-	for _, refused := range s.refused {
-		lists = append(lists, refused)
-	}
-	merged := remotewrite.MergeRefusals(lists...)
+	merged := remotewrite.MergeRefusals(s.refused...)
 	return &storage.Error{Kind: storage.KindRefused, Refused: merged, Err: errors.New(merged[0].Reason)}
 }

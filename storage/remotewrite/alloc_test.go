@@ -5,7 +5,6 @@ package remotewrite
 import (
 	"testing"
 
-	"github.com/klauspost/compress/s2"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/exemplar"
 	"github.com/prometheus/prometheus/model/labels"
@@ -29,8 +28,11 @@ func TestWarmEncodingAllocatesNothing(t *testing.T) {
 				}
 			}
 			v2 := message == MessageAuto
+			units := []Unit{{Parts: [][]Sample{samples}}}
 			encode := func() {
-				rows := b.sender.encode(b.sender.seq.order(b.sender.prepare(samples)), v2)
+				b.sender.prepare(units)
+				rows := b.sender.encode(b.sender.seq.order(b.sender.rows), v2)
+				b.sender.batch.units = b.sender.batch.units[:0]
 				if len(rows) != len(samples) || len(b.sender.body.bytes) < 1000 {
 					t.Fatal("nothing was encoded")
 				}
@@ -44,34 +46,11 @@ func TestWarmEncodingAllocatesNothing(t *testing.T) {
 func TestKnownRefsAllocateNothing(t *testing.T) {
 	table := NewTable(DefaultMaxSeries, Rule{})
 	ls := numbered(1)
-	ref := table.Series(0, ls).Ref()
+	ref := table.Series(0, ls, 0).Ref(table)
 	m := metadata.Metadata{Type: model.MetricTypeGauge, Help: "Help."}
-	table.Series(ref, ls).Metadata(m, "m")
+	table.Series(ref, ls, 0).Metadata(m, "m")
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		table.Series(ref, ls).Metadata(m, "m")
-		table.Series(0, ls)
+		table.Series(ref, ls, 0).Metadata(m, "m")
+		table.Series(0, ls, 0)
 	}))
-}
-
-func BenchmarkEncode(b *testing.B) {
-	table := NewTable(DefaultMaxSeries, Rule{})
-	var rows []Row
-	for i := range 2000 {
-		rows = append(rows, Row{Form: table.Series(0, labels.FromStrings(
-			"__name__", "http_server_request_duration_seconds_bucket", "http_request_method", "GET", "http_route", "/api/v1/items",
-			"instance", "a1", "job", "shop", "le", numbered(i%17).Get("i"), "pod", numbered(i/17).Get("i"))).forms[0], T: 1700000000000, V: float64(i)})
-	}
-	enc := NewEncoder()
-	var raw, body []byte
-	for name, encode := range map[string]func([]byte, []Row) []byte{"v1": enc.AppendV1, "v2": enc.AppendV2} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				raw = encode(raw[:0], rows)
-				body = s2.EncodeSnappy(body[:cap(body)], raw)
-			}
-			b.ReportMetric(float64(len(body)), "bytes/op")
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(rows)), "ns/sample")
-		})
-	}
 }

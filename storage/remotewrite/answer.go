@@ -84,20 +84,28 @@ func (a *answer) String() string {
 	return fmt.Sprintf("%d %s: %s", a.status, http.StatusText(a.status), a.body)
 }
 
+// reason is String for what was refused.
+func (a *answer) reason() string {
+	if a.status >= 200 && a.status < 300 {
+		return a.String() + ": wrote less than it was sent"
+	}
+	return a.String()
+}
+
 const headerPrefix = "X-Prometheus-Remote-Write-"
 
 func parseWritten(h http.Header) written {
 	var w written
-	for name, n := range map[string]*int{
-		headerPrefix + "Samples-Written":    &w.samples,
-		headerPrefix + "Histograms-Written": &w.histograms,
-		headerPrefix + "Exemplars-Written":  &w.exemplars,
-	} {
-		if v, err := strconv.Atoi(h.Get(name)); err == nil && v >= 0 {
-			*n, w.any = v, true
-		}
-	}
+	w.read(h, headerPrefix+"Samples-Written", &w.samples)
+	w.read(h, headerPrefix+"Histograms-Written", &w.histograms)
+	w.read(h, headerPrefix+"Exemplars-Written", &w.exemplars)
 	return w
+}
+
+func (w *written) read(h http.Header, name string, n *int) {
+	if v, err := strconv.Atoi(h.Get(name)); err == nil && v >= 0 {
+		*n, w.any = v, true
+	}
 }
 
 // maxRetryAfter is the longest pause that a far end can impose, so that one

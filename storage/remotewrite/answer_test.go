@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/stretchr/testify/require"
 
 	"github.com/otlpgw/otlpgw/storage"
@@ -86,16 +85,15 @@ func TestExcerpt(t *testing.T) {
 }
 
 func TestRefuse(t *testing.T) {
-	rows := []Row{{N: 3}, {N: 4}, {N: 4}, {N: 9}, {N: 5, H: &histogram.Histogram{}}, {N: 6, H: &histogram.Histogram{}}}
-	require.Empty(t, refuse(rows, written{samples: 4, histograms: 2}, false, "r"))
+	var rows []Row
+	for _, n := range []int{5, 3, 4, 4, 9} {
+		rows = append(rows, Row{Sample: &Sample{N: n}})
+	}
 	require.Equal(t, []storage.Refusal{
-		{First: 3, Last: 6, Count: 4, Reason: "r"}, {First: 9, Last: 9, Count: 1, Reason: "r"},
-	}, refuse(rows, written{}, true, "r"), "all")
-	require.Equal(t, []storage.Refusal{
-		{First: 3, Last: 9, Count: 1, Reason: "r"}, {First: 5, Last: 6, Count: 2, Reason: "r"},
-	}, refuse(rows, written{samples: 3}, false, "r"), "one of the samples and every histogram")
-	require.Equal(t, []storage.Refusal{{First: 3, Last: 9, Count: 3, Reason: "r"}},
-		refuse(rows, written{samples: 1, histograms: 9}, false, "r"), "never more appends than there are")
+		{First: 3, Last: 5, Count: 3, Reason: "r"}, {First: 9, Last: 9, Count: 1, Reason: "r"},
+	}, refuse(nil, rows, "r"))
+	require.Equal(t, []storage.Refusal{{First: 3, Last: 9, Count: 2, Reason: "r"}}, refuseSome(nil, rows, 2, "r"))
+	require.Equal(t, []storage.Refusal{{First: 3, Last: 9, Count: 4, Reason: "r"}}, refuseSome(nil, rows, 5, "r"), "never more appends than there are")
 }
 
 func TestMergeRefusals(t *testing.T) {

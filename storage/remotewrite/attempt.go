@@ -54,6 +54,7 @@ func (d *Destination) post(ctx context.Context, timeout time.Duration, body *pay
 	}
 
 	d.metrics.requests.Inc()
+	d.metrics.bytes.Add(float64(len(body.bytes)))
 	start := d.clock.Now()
 	resp, err := d.client.Do(req)
 	d.metrics.duration.Observe(d.clock.Now().Sub(start).Seconds())

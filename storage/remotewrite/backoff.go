@@ -1,7 +1,6 @@
 package remotewrite
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -11,18 +10,22 @@ import (
 
 // pause waits before the next attempt, or returns the error of the last one if
 // the deadline comes first.
-func (s *Sender) pause(ctx context.Context, deadline time.Time, attempt int, a *answer, v verdict) *storage.Error {
+func (s *Sender) pause(attempt int, a *answer, v verdict) *storage.Error {
 	d := s.d
 	wait := backoff(d.o.MinBackoff, d.o.MaxBackoff, attempt)
 	fail := &storage.Error{Kind: storage.KindUnavailable, RetryAfter: a.retryAfter, Err: fmt.Errorf("%s: %s", d.name, a)}
 	if v == throttled {
 		fail.Kind = storage.KindThrottled
 	}
-	if !d.clock.Now().Add(max(wait, a.retryAfter)).Before(deadline) {
+	if !d.clock.Now().Add(max(wait, a.retryAfter)).Before(s.deadline) {
 		return fail
 	}
 	// A pause that the far end asked for is kept by admit, for all senders.
-	if d.clock.Sleep(ctx, wait) != nil {
+	if over := d.outage.lasting(); over != nil {
+		if d.rest(s.ctx, wait, over) != nil {
+			return fail
+		}
+	} else if d.clock.Sleep(s.ctx, wait) != nil {
 		return fail
 	}
 	return nil

@@ -37,7 +37,7 @@ func (c *classicScratch) appendClassic(dst []Row, r Row) ([]Row, error) {
 	} else {
 		stale, bounds = value.IsStaleNaN(r.H.Sum), r.H.CustomValues
 	}
-	if last := r.Form.classic.Load(); stale && len(bounds) == 0 && last != nil {
+	if last := r.Form.lastClassic(); stale && len(bounds) == 0 && last != nil {
 		bounds = last.bounds // a marker ends every bucket that was sent
 	}
 	series, err := r.Form.classicSeries(bounds)
@@ -57,17 +57,25 @@ func (c *classicScratch) appendClassic(dst []Row, r Row) ([]Row, error) {
 		return dst, err
 	}
 
-	row := Row{Meta: r.Meta, N: r.N, T: r.T, ST: r.ST}
-	for i, form := range series.buckets {
-		row.Form, row.V = form, c.counts[i]
-		row.Exemplars = c.within(r.Exemplars, series.bounds, i)
-		dst = append(dst, row)
+	made := make([]Sample, len(series.buckets)+2)
+	add := func(i int, form *Form, v float64, exemplars []exemplar.Exemplar) {
+		made[i] = Sample{Series: r.Series, Meta: r.Meta, N: r.N, T: r.T, ST: r.ST, V: v, Exemplars: exemplars}
+		dst = append(dst, Row{Sample: &made[i], Form: form, unit: r.unit})
 	}
-	row.Exemplars = nil
-	row.Form, row.V = series.count, count
-	dst = append(dst, row)
-	row.Form, row.V = series.sum, sum
-	return append(dst, row), nil
+	for i, form := range series.buckets {
+		add(i, form, c.counts[i], c.within(r.Exemplars, series.bounds, i))
+	}
+	add(len(series.buckets), series.count, count, nil)
+	add(len(series.buckets)+1, series.sum, sum, nil)
+	return dst, nil
+}
+
+// lastClassic returns the classic series that the form last became, or nil.
+func (f *Form) lastClassic() *classic {
+	if x := f.extra.Load(); x != nil {
+		return x.classic
+	}
+	return nil
 }
 
 func bucketCounts(r Row, buf []float64) ([]float64, float64, float64, error) {
@@ -98,7 +106,7 @@ func (c *classicScratch) reset() {
 // classicSeries returns the forms for bounds, from memory when they are those
 // of the last call.
 func (f *Form) classicSeries(bounds []float64) (*classic, error) {
-	if c := f.classic.Load(); c != nil && slices.Equal(c.bounds, bounds) {
+	if c := f.lastClassic(); c != nil && slices.Equal(c.bounds, bounds) {
 		return c, nil
 	}
 	name := f.labels.Get(model.MetricNameLabel)
@@ -112,7 +120,11 @@ func (f *Form) classicSeries(bounds []float64) (*classic, error) {
 		if le != "" {
 			b.Set(model.BucketLabel, le)
 		}
-		return &Form{series: f.series, labels: b.Labels()}
+		form := &Form{labels: b.Labels(), a: f.num()}
+		if f.template != nil {
+			f.template.dict.describe(form, f.num())
+		}
+		return form
 	}
 	c := &classic{bounds: slices.Clone(bounds)}
 	for _, bound := range bounds {
@@ -120,6 +132,6 @@ func (f *Form) classicSeries(bounds []float64) (*classic, error) {
 	}
 	c.buckets = append(c.buckets, derive(name+"_bucket", "+Inf"))
 	c.count, c.sum = derive(name+"_count", ""), derive(name+"_sum", "")
-	f.classic.Store(c)
+	f.update(func(x *extra) { x.classic = c })
 	return c, nil
 }

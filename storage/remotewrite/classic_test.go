@@ -37,7 +37,7 @@ d_sum{job="j"} 12.5 @1000 st=500
 	for name, h := range map[string]Sample{"integers": {H: nhcb()}, "floats": {FH: nhcb().ToFloat(nil)}} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, func(o *DestinationOptions) { o.ConvertNHCBToClassic = true })
-			h.Series = b.group.Table().Series(0, labels.FromStrings("__name__", "d", "job", "j"))
+			h.Series = b.series(labels.FromStrings("__name__", "d", "job", "j"))
 			h.T, h.ST = 1000, 500
 			h.Exemplars = []exemplar.Exemplar{at("more", 7), at("half", 0.5), at("one", 0.75)}
 			require.Equal(t, Outcome{}, b.send(h))
@@ -58,7 +58,7 @@ d_sum{job="j"} stale @2000
 
 func TestNHCBIn10(t *testing.T) {
 	b := newBench(t, func(o *DestinationOptions) { o.ProtobufMessage = MessageV1 })
-	samples := append(b.floats(2), Sample{Series: b.group.Table().Series(0, numbered(7)), N: 2, T: 5, H: nhcb()})
+	samples := append(b.floats(2), Sample{Series: b.series(numbered(7)), N: 2, T: 5, H: nhcb()})
 	require.Equal(t, Outcome{}, b.send(samples...))
 	require.Len(t, b.far.Stored(), 2)
 	b.metric(t, "dropped_samples_total", `,reason="nhcb"`, "1")
@@ -71,7 +71,7 @@ func TestNHCBIn10(t *testing.T) {
 func TestNHCBWhenADestinationFallsBack(t *testing.T) {
 	b := newBench(t)
 	b.far.ToV2(&storagetest.Answer{Status: 415, NoWritten: true})
-	h := Sample{Series: b.group.Table().Series(0, numbered(7)), N: 2, T: 5, H: nhcb()}
+	h := Sample{Series: b.series(numbered(7)), N: 2, T: 5, H: nhcb()}
 	require.Equal(t, Outcome{}, b.send(append(b.floats(2), h)...))
 	require.Len(t, b.far.Stored(), 2)
 	b.metric(t, "dropped_samples_total", `,reason="nhcb"`, "1")
@@ -79,7 +79,7 @@ func TestNHCBWhenADestinationFallsBack(t *testing.T) {
 
 func TestEscapedNamesThatCollideAreReported(t *testing.T) {
 	series := func(b *bench, name string) Sample {
-		return Sample{Series: b.group.Table().Series(0, labels.FromStrings("__name__", name, "job", "j")), T: 1}
+		return Sample{Series: b.series(labels.FromStrings("__name__", name, "job", "j")), T: 1}
 	}
 	for name, order := range map[string][]string{
 		"two escaped":          {"a.b", "a/b"},

@@ -3,8 +3,6 @@ package remotewrite
 import (
 	"hash/maphash"
 	"sync"
-
-	promstorage "github.com/prometheus/prometheus/storage"
 )
 
 // collisions finds series of one destination that 1.0's escaping makes equal.
@@ -14,13 +12,13 @@ type collisions struct {
 	table *Table
 
 	mu   sync.Mutex
-	seen map[uint64]promstorage.SeriesRef
+	seen map[uint64]uint64 // number of the series, by hash of its labels
 }
 
 // prepare makes the 1.0 labels of a form, once, and reports whether they are
 // those of another live series.
 func (c *collisions) prepare(f *Form, index int) (collides bool) {
-	if f.v1.Load() != nil {
+	if x := f.extra.Load(); x != nil && x.v1 != nil {
 		return false
 	}
 	fields := f.fieldsV1()
@@ -38,8 +36,12 @@ func (c *collisions) prepare(f *Form, index int) (collides bool) {
 	}
 	hash := maphash.Bytes(collisionSeed, fields)
 	other, ok := c.seen[hash]
-	c.seen[hash] = f.series.ref
-	return ok && other != f.series.ref && c.table.byRef(other) != nil
+	c.seen[hash] = f.num()
+	if !ok || other == f.num() {
+		return false
+	}
+	live, _ := c.table.peek(other)
+	return live != nil
 }
 
 var collisionSeed = maphash.MakeSeed()
@@ -49,11 +51,11 @@ const minCollect = 1024
 
 // collect notes the series whose 1.0 labels were made before.
 func (c *collisions) collect(index int) {
-	c.seen = map[uint64]promstorage.SeriesRef{}
+	c.seen = map[uint64]uint64{}
 	c.table.each(func(s *Series) {
-		if f := s.forms[index]; f != nil {
-			if fields := f.v1.Load(); fields != nil {
-				c.seen[maphash.Bytes(collisionSeed, *fields)] = s.ref
+		if f := s.To(c.table, index); f != nil {
+			if x := f.extra.Load(); x != nil && x.v1 != nil {
+				c.seen[maphash.Bytes(collisionSeed, x.v1)] = s.num()
 			}
 		}
 	})

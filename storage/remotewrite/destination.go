@@ -28,8 +28,11 @@ type Destination struct {
 	log     *limitedLog
 	metrics destinationMetrics
 
+	table      *Table
 	protocol   protocol
 	circuit    circuit
+	outage     outage
+	recent     recent
 	hold       hold
 	collisions collisions
 	oldest     atomic.Pointer[func() time.Time]
@@ -52,6 +55,8 @@ func newDestination(o DestinationOptions, i int, names map[string]bool, all *Opt
 	}
 	o.RemoteTimeout = orDefault(o.RemoteTimeout, DefaultRemoteTimeout)
 	o.MaxSamplesPerSend = orDefault(o.MaxSamplesPerSend, DefaultMaxSamplesPerSend)
+	o.MaxBytesPerSend = orDefault(o.MaxBytesPerSend, DefaultMaxBytesPerSend)
+	o.Shards = orDefault(o.Shards, DefaultShards)
 	o.MinBackoff = orDefault(o.MinBackoff, DefaultMinBackoff)
 	o.MaxBackoff = max(orDefault(o.MaxBackoff, DefaultMaxBackoff), o.MinBackoff)
 	client, err := newClient(&o, target)
@@ -69,6 +74,7 @@ func newDestination(o DestinationOptions, i int, names map[string]bool, all *Opt
 		metrics: m.of(o.Name),
 
 		protocol: protocol{message: o.ProtobufMessage},
+		recent:   recent{clock: all.Clock},
 	}, nil
 }
 
@@ -81,6 +87,9 @@ func orDefault[T int | time.Duration](v, otherwise T) T {
 
 // Name returns what the destination is called in logs and metrics.
 func (d *Destination) Name() string { return d.name }
+
+// Options returns the destination's options, with the defaults filled in.
+func (d *Destination) Options() DestinationOptions { return d.o }
 
 // Required reports whether a commit waits for the destination.
 func (d *Destination) Required() bool { return d.o.Required }
@@ -117,19 +126,34 @@ func (d *Destination) admit(ctx context.Context, deadline time.Time) *storage.Er
 	if pause := d.circuit.admit(d.clock.Now()); pause > 0 {
 		return storage.Unavailable(fmt.Errorf("%s: left alone after an answer that speaks of its configuration", d.name), pause)
 	}
-	return nil
+	for {
+		now := d.clock.Now()
+		wait, over := d.outage.admit(now)
+		if wait <= 0 {
+			return nil
+		}
+		left := deadline.Sub(now)
+		if left <= 0 {
+			return storage.Unavailable(fmt.Errorf("%s: away", d.name), 0)
+		}
+		if err := d.rest(ctx, min(wait, left), over); err != nil {
+			return storage.Unavailable(fmt.Errorf("%s: %w", d.name, err), 0)
+		}
+	}
 }
 
 // answered keeps what an attempt tells about the destination itself.
 func (d *Destination) answered(a *answer, v verdict) {
 	fault, other := v == misconfigured, v != misconfigured && a.err == nil
-	if d.circuit.answered(d.clock.Now(), fault, other) {
-		if fault {
-			d.metrics.circuit.Set(1)
-		} else {
-			d.metrics.circuit.Set(0)
-			d.log.log.Info("destination is sent to again")
-		}
+	now := d.clock.Now()
+	changed := d.circuit.answered(now, fault, other)
+	began, ended := d.outage.answered(now, v == unavailable, d.o.MinBackoff)
+	if began || changed && fault {
+		d.metrics.circuit.Set(1)
+	}
+	if ended && !fault || changed && !fault {
+		d.metrics.circuit.Set(0)
+		d.log.log.Info("destination is sent to again")
 	}
 	if reason := failure(a, v); reason != "" {
 		d.metrics.failed[reason].Inc()

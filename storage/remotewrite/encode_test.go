@@ -19,6 +19,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func rowOf(s *Series, sm Sample) Row {
+	sm.Series = s
+	return Row{Sample: &sm, Form: &s.Form}
+}
+
 // randomRows returns rows as a Sender gives them to an Encoder: the rows of a
 // series together and in time order.
 func randomRows(r *rand.Rand, table *Table, nhcb bool) []Row {
@@ -30,7 +35,7 @@ func randomRows(r *rand.Rand, table *Table, nhcb bool) []Row {
 			b.Add(fmt.Sprintf("label_%d", i), randomText(r))
 		}
 		b.Sort()
-		s := table.Series(0, b.Labels())
+		s := table.Series(0, b.Labels(), r.Uint64N(2))
 		meta := s.Metadata(metadata.Metadata{
 			Type: []model.MetricType{"", "counter", "gauge", "histogram", "gaugehistogram", "summary", "info", "stateset", "unknown"}[r.IntN(9)],
 			Help: []string{"", "what it counts", randomText(r)}[r.IntN(3)],
@@ -40,12 +45,12 @@ func randomRows(r *rand.Rand, table *Table, nhcb bool) []Row {
 			meta = nil
 		}
 		t := int64(1700000000000) + r.Int64N(1e9)
-		if slices.ContainsFunc(rows, func(o Row) bool { return o.Form == s.forms[0] }) {
+		if slices.ContainsFunc(rows, func(o Row) bool { return o.Form == &s.Form }) {
 			continue
 		}
 		for range 1 + r.IntN(5) {
 			t += r.Int64N(1000)
-			row := Row{Form: s.forms[0], Meta: meta, T: t}
+			row := rowOf(s, Sample{Meta: meta, T: t})
 			if r.IntN(2) == 0 {
 				row.ST = t - r.Int64N(1e6)
 			}
@@ -127,10 +132,14 @@ func wantV2(rows []Row) []writev2.TimeSeries {
 
 func TestV2DecodesToWhatWasEncoded(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	enc := NewEncoder()
+	table := NewTable(DefaultMaxSeries, Rule{})
+	enc := NewEncoder(table)
 	var dst []byte
 	for round := range 150 {
-		rows := randomRows(r, NewTable(DefaultMaxSeries, Rule{}), true)
+		if round%50 == 49 {
+			table.dict.Store(newDictionary()) // rows of both follow
+		}
+		rows := randomRows(r, table, true)
 		prefix := len(dst) % 7
 		dst = enc.AppendV2(append(dst[:0], make([]byte, prefix)...), rows)
 		require.Equal(t, make([]byte, prefix), dst[:prefix], "what dst held before stays")
@@ -180,10 +189,11 @@ func TestV2DecodesToWhatWasEncoded(t *testing.T) {
 
 func TestV1DecodesToWhatWasEncoded(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	enc := NewEncoder()
+	table := NewTable(DefaultMaxSeries, Rule{})
+	enc := NewEncoder(table)
 	var dst []byte
 	for range 150 {
-		rows := randomRows(r, NewTable(DefaultMaxSeries, Rule{}), false)
+		rows := randomRows(r, table, false)
 		dst = enc.AppendV1(dst[:0], rows)
 		var got prompb.WriteRequest
 		require.NoError(t, proto.Unmarshal(dst, &got))
@@ -254,12 +264,13 @@ func bitsOf(v any) any {
 // Start timestamps, and the specification's example of a message: fields are where the
 // generated code of Prometheus has them, so this is for the eye.
 func TestV2StartTime(t *testing.T) {
-	s := NewTable(DefaultMaxSeries, Rule{}).Series(0, labels.FromStrings("__name__", "requests_total", "job", "shop"))
+	table := NewTable(DefaultMaxSeries, Rule{})
+	s := table.Series(0, labels.FromStrings("__name__", "requests_total", "job", "shop"), 0)
 	var got writev2.Request
-	require.NoError(t, proto.Unmarshal(NewEncoder().AppendV2(nil, []Row{{
-		Form: s.forms[0], T: 2000, ST: 1000, V: 4,
+	require.NoError(t, proto.Unmarshal(NewEncoder(table).AppendV2(nil, []Row{rowOf(s, Sample{
+		T: 2000, ST: 1000, V: 4,
 		Meta: s.Metadata(metadata.Metadata{Type: model.MetricTypeCounter, Help: "Requests.", Unit: "requests"}, ""),
-	}}), &got))
+	})}), &got))
 	require.Equal(t, writev2.Request{
 		Symbols: []string{"", "__name__", "requests_total", "job", "shop", "Requests.", "requests"},
 		Timeseries: []writev2.TimeSeries{{
@@ -289,21 +300,23 @@ func TestV1EscapesNames(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := NewTable(DefaultMaxSeries, Rule{}).Series(0, tc.in)
+			table := NewTable(DefaultMaxSeries, Rule{})
+			s := table.Series(0, tc.in, 0)
 			var got prompb.WriteRequest
-			require.NoError(t, proto.Unmarshal(NewEncoder().AppendV1(nil, []Row{{Form: s.forms[0], T: 1}}), &got))
+			require.NoError(t, proto.Unmarshal(NewEncoder(table).AppendV1(nil, []Row{rowOf(s, Sample{T: 1})}), &got))
 			require.Equal(t, tc.want, got.Timeseries[0].Labels)
 		})
 	}
 }
 
 func TestExemplarWithoutTimeTakesItsSamples(t *testing.T) {
-	s := NewTable(DefaultMaxSeries, Rule{}).Series(0, labels.FromStrings("__name__", "m"))
-	rows := []Row{{Form: s.forms[0], T: 77, Exemplars: []exemplar.Exemplar{{Labels: labels.FromStrings("trace_id", "t"), Value: 1}}}}
+	table := NewTable(DefaultMaxSeries, Rule{})
+	s := table.Series(0, labels.FromStrings("__name__", "m"), 0)
+	rows := []Row{rowOf(s, Sample{T: 77, Exemplars: []exemplar.Exemplar{{Labels: labels.FromStrings("trace_id", "t"), Value: 1}}})}
 	var v2 writev2.Request
-	require.NoError(t, proto.Unmarshal(NewEncoder().AppendV2(nil, rows), &v2))
+	require.NoError(t, proto.Unmarshal(NewEncoder(table).AppendV2(nil, rows), &v2))
 	require.EqualValues(t, 77, v2.Timeseries[0].Exemplars[0].Timestamp)
 	var v1 prompb.WriteRequest
-	require.NoError(t, proto.Unmarshal(NewEncoder().AppendV1(nil, rows), &v1))
+	require.NoError(t, proto.Unmarshal(NewEncoder(table).AppendV1(nil, rows), &v1))
 	require.EqualValues(t, 77, v1.Timeseries[0].Exemplars[0].Timestamp)
 }

@@ -39,7 +39,7 @@ func New(o Options) (*Group, error) {
 	var faults []error
 	names := map[string]bool{}
 	for i, do := range o.Destinations {
-		rules[i] = Rule{External: o.ExternalLabels, Relabel: do.WriteRelabelConfigs}
+		rules[i] = Rule{External: o.ExternalLabels, Relabel: do.WriteRelabelConfigs, Escape: do.EscapeNames}
 		d, err := newDestination(do, i, names, &o, m)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("remote_write[%d]: %w", i, err))
@@ -53,7 +53,7 @@ func New(o Options) (*Group, error) {
 	}
 	g.table = NewTable(orDefault(o.MaxSeries, DefaultMaxSeries), rules...)
 	for _, d := range g.destinations {
-		d.collisions.table = g.table
+		d.table, d.collisions.table = g.table, g.table
 	}
 	if o.Registerer != nil {
 		err := o.Registerer.Register(&oldestPending{

@@ -60,14 +60,3 @@ func appendSpans(dst []byte, field uint32, spans []histogram.Span) []byte {
 	}
 	return dst
 }
-
-// isNHCB reports whether the row is a histogram with custom buckets.
-func (r *Row) isNHCB() bool {
-	switch {
-	case r.FH != nil:
-		return histogram.IsCustomBucketsSchema(r.FH.Schema)
-	case r.H != nil:
-		return histogram.IsCustomBucketsSchema(r.H.Schema)
-	}
-	return false
-}

@@ -27,10 +27,11 @@ const (
 
 // metrics are the room's, for all destinations.
 type metrics struct {
-	requests, samples, refused, refusedExemplars, collisions *prometheus.CounterVec
-	failed, dropped                                          *prometheus.CounterVec
-	duration                                                 *prometheus.HistogramVec
-	pending, circuit, fallback                               *prometheus.GaugeVec
+	requests, retries, probes, bytes, samples, refused *prometheus.CounterVec
+	refusedExemplars, collisions                       *prometheus.CounterVec
+	failed, dropped                                    *prometheus.CounterVec
+	duration                                           *prometheus.HistogramVec
+	pending, circuit, fallback                         *prometheus.GaugeVec
 }
 
 func newMetrics(r prometheus.Registerer) (*metrics, error) {
@@ -44,6 +45,9 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	}
 	m := &metrics{
 		requests:         counter("requests_total", "Remote-write requests sent, repeated attempts included."),
+		retries:          counter("retries_total", "Remote-write requests sent again because the destination was away."),
+		probes:           counter("probes_total", "Smaller requests sent to find what the destination refuses of a request."),
+		bytes:            counter("sent_bytes_total", "Bytes of remote-write requests sent, compressed."),
 		failed:           counter("failed_requests_total", "Remote-write requests that were not accepted as sent.", "reason"),
 		samples:          counter("samples_total", "Samples and native histograms that the destination accepted."),
 		refused:          counter("refused_samples_total", "Samples and native histograms that the destination refused for good."),
@@ -59,14 +63,14 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 			NativeHistogramMinResetDuration: time.Hour,
 		}, by()),
 		pending:  gauge("pending_bytes", "Memory held by samples that wait for the destination."),
-		circuit:  gauge("circuit_open", "1 while the destination is left alone because its answers speak of its own configuration."),
+		circuit:  gauge("circuit_open", "1 while the destination gets nothing but probes: it is away, or its answers speak of its own configuration."),
 		fallback: gauge("fallback", "1 while the destination gets 1.0 because it did not know 2.0."),
 	}
 	if r == nil {
 		return m, nil
 	}
 	for _, c := range []prometheus.Collector{
-		m.requests, m.failed, m.samples, m.refused, m.refusedExemplars, m.dropped, m.collisions,
+		m.requests, m.retries, m.probes, m.bytes, m.failed, m.samples, m.refused, m.refusedExemplars, m.dropped, m.collisions,
 		m.duration, m.pending, m.circuit, m.fallback,
 	} {
 		if err := r.Register(c); err != nil {
@@ -78,15 +82,19 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 
 // destinationMetrics are one destination's, resolved once.
 type destinationMetrics struct {
-	requests, samples, refused, refusedExemplars, collisions prometheus.Counter
-	failed, dropped                                          map[string]prometheus.Counter
-	duration                                                 prometheus.Observer
-	pending, circuit, fallback                               prometheus.Gauge
+	requests, retries, probes, bytes, samples, refused prometheus.Counter
+	refusedExemplars, collisions                       prometheus.Counter
+	failed, dropped                                    map[string]prometheus.Counter
+	duration                                           prometheus.Observer
+	pending, circuit, fallback                         prometheus.Gauge
 }
 
 func (m *metrics) of(name string) destinationMetrics {
 	d := destinationMetrics{
 		requests:         m.requests.WithLabelValues(name),
+		retries:          m.retries.WithLabelValues(name),
+		probes:           m.probes.WithLabelValues(name),
+		bytes:            m.bytes.WithLabelValues(name),
 		samples:          m.samples.WithLabelValues(name),
 		refused:          m.refused.WithLabelValues(name),
 		refusedExemplars: m.refusedExemplars.WithLabelValues(name),

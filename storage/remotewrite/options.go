@@ -31,8 +31,14 @@ const (
 const (
 	DefaultRemoteTimeout     = 30 * time.Second
 	DefaultMaxSamplesPerSend = 2000
-	DefaultMinBackoff        = 30 * time.Millisecond
-	DefaultMaxBackoff        = 5 * time.Second
+	// DefaultMaxBytesPerSend keeps requests with large histograms far below what
+	// receivers read: 32 MiB, mostly.
+	DefaultMaxBytesPerSend = 4 << 20
+	// DefaultShards allows 320 requests a second to a far end 100 ms away.
+	DefaultShards       = 32
+	DefaultBatchMaxWait = 5 * time.Millisecond
+	DefaultMinBackoff   = 30 * time.Millisecond
+	DefaultMaxBackoff   = 5 * time.Second
 )
 
 // DefaultMaxSeries is the default of [Options].MaxSeries: some 2 GiB when full,
@@ -72,6 +78,23 @@ type DestinationOptions struct {
 	SigV4 *sigv4.SigV4Config
 	// MaxSamplesPerSend bounds one request, overriding the default of 2000.
 	MaxSamplesPerSend int
+	// MaxBytesPerSend bounds the samples of one request, as they are before
+	// compression and without labels, overriding the default of 4 MiB.
+	MaxBytesPerSend int
+	// BatchMaxWait is how long samples wait for others to share a request with
+	// while requests to the destination are in flight; with none in flight they
+	// do not wait. The default is 5 ms, zero waits for nobody.
+	BatchMaxWait time.Duration
+	// Shards is how many requests may be in flight at once, overriding the
+	// default of 32. No two of them carry samples of one target.
+	Shards int
+	// SendMetadata sends type, help and unit along with the samples.
+	SendMetadata bool
+	// SendStartTimestamps sends start times in 2.0.
+	SendStartTimestamps bool
+	// EscapeNames escapes what is outside of [a-zA-Z0-9_:] in names in 2.0 too,
+	// for receivers of 2.0 that take no UTF-8 names. 1.0 always escapes.
+	EscapeNames bool
 	// MinBackoff and MaxBackoff bound the pause before an attempt is repeated,
 	// overriding the defaults of 30 ms and 5 s.
 	MinBackoff, MaxBackoff time.Duration
@@ -81,14 +104,19 @@ type DestinationOptions struct {
 }
 
 // DefaultDestinationOptions returns what a destination is without any setting
-// but its URL: required, 2.0 with fallback, exemplars and native histograms on,
-// redirects followed.
+// but its URL: required, 2.0 with fallback, everything sent that the message can
+// carry, redirects followed.
 func DefaultDestinationOptions(url string) DestinationOptions {
 	return DestinationOptions{
 		URL:                  url,
 		RemoteTimeout:        DefaultRemoteTimeout,
 		SendExemplars:        true,
 		SendNativeHistograms: true,
+		SendMetadata:         true,
+		SendStartTimestamps:  true,
+		BatchMaxWait:         DefaultBatchMaxWait,
+		Shards:               DefaultShards,
+		MaxBytesPerSend:      DefaultMaxBytesPerSend,
 		HTTPClientConfig:     config.HTTPClientConfig{FollowRedirects: true},
 		MaxSamplesPerSend:    DefaultMaxSamplesPerSend,
 		MinBackoff:           DefaultMinBackoff,

@@ -7,40 +7,26 @@ import (
 	"github.com/otlpgw/otlpgw/storage"
 )
 
-// refuse returns what a far end's answer leaves out of rows: all of them when
-// it says nothing of what it wrote, otherwise, for each kind, as many as are
-// missing. Which ones it does not say, unless all of a kind are.
-func refuse(rows []Row, w written, all bool, reason string) []storage.Refusal {
-	if all {
-		return refuseKind(nil, rows, func(*Row) bool { return true }, -1, reason)
-	}
-	out := refuseKind(nil, rows, func(r *Row) bool { return !r.isHistogram() }, w.samples, reason)
-	return refuseKind(out, rows, (*Row).isHistogram, w.histograms, reason)
+// refuse appends rows as refused.
+func refuse(dst []storage.Refusal, rows []Row, reason string) []storage.Refusal {
+	return appendExact(dst, numbers(rows), reason)
 }
 
-func refuseKind(dst []storage.Refusal, rows []Row, of func(*Row) bool, written int, reason string) []storage.Refusal {
-	var numbers []int
-	sent := 0
+// refuseSome appends that n of rows were refused. Several rows may be one
+// append, so that it may be fewer appends.
+func refuseSome(dst []storage.Refusal, rows []Row, n int, reason string) []storage.Refusal {
+	all := numbers(rows)
+	return append(dst, storage.Refusal{First: all[0], Last: all[len(all)-1], Count: min(n, len(all)), Reason: reason})
+}
+
+// numbers returns the appends that rows are, ascending.
+func numbers(rows []Row) []int {
+	out := make([]int, len(rows))
 	for i := range rows {
-		if of(&rows[i]) {
-			sent++
-			numbers = append(numbers, rows[i].N)
-		}
+		out[i] = rows[i].N
 	}
-	missing := sent - max(written, 0)
-	if missing <= 0 {
-		return dst
-	}
-	slices.Sort(numbers)
-	numbers = slices.Compact(numbers)
-	if missing == sent {
-		return appendExact(dst, numbers, reason)
-	}
-	// Several rows may be one append, so that fewer appends may be missing.
-	return append(dst, storage.Refusal{
-		First: numbers[0], Last: numbers[len(numbers)-1],
-		Count: min(missing, len(numbers)), Reason: reason,
-	})
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // appendExact appends the ranges of consecutive numbers, which are ascending.

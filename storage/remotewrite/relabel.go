@@ -14,11 +14,16 @@ type Rule struct {
 	External labels.Labels
 	// Relabel runs after that.
 	Relabel []*relabel.Config
+	// Escape makes names what 1.0 allows, last.
+	Escape bool
 }
+
+// idle reports whether the rule changes nothing.
+func (r *Rule) idle() bool { return r.External.IsEmpty() && len(r.Relabel) == 0 && !r.Escape }
 
 // apply returns the labels of the destination, and whether to send at all.
 func (r *Rule) apply(ls labels.Labels) (labels.Labels, bool) {
-	if r.External.IsEmpty() && len(r.Relabel) == 0 {
+	if r.idle() {
 		return ls, true
 	}
 	b := labels.NewBuilder(ls)
@@ -38,6 +43,9 @@ func (r *Rule) apply(ls labels.Labels) (labels.Labels, bool) {
 		}
 	})
 	out := b.Labels()
+	if r.Escape && needsEscapeV1(out) {
+		out = labels.New(escapeV1(out)...)
+	}
 	return out, !out.IsEmpty()
 }
 

@@ -2,6 +2,7 @@ package remotewrite
 
 import (
 	"slices"
+	"unsafe"
 
 	"github.com/prometheus/prometheus/model/exemplar"
 	"github.com/prometheus/prometheus/model/histogram"
@@ -25,29 +26,45 @@ type Sample struct {
 	Exemplars []exemplar.Exemplar
 }
 
+func (s *Sample) isHistogram() bool { return s.H != nil || s.FH != nil }
+
+// isNHCB reports whether the sample is a histogram with custom buckets.
+func (s *Sample) isNHCB() bool {
+	switch {
+	case s.FH != nil:
+		return histogram.IsCustomBucketsSchema(s.FH.Schema)
+	case s.H != nil:
+		return histogram.IsCustomBucketsSchema(s.H.Schema)
+	}
+	return false
+}
+
 // Row is a sample as one destination gets it: with that destination's labels,
 // and one of several if the sample is a histogram that was taken apart.
 type Row struct {
-	Form      *Form
-	Meta      *Metadata
-	N         int
-	T, ST     int64
-	V         float64
-	H         *histogram.Histogram
-	FH        *histogram.FloatHistogram
-	Exemplars []exemplar.Exemplar
+	*Sample
+	Form *Form
+	unit int32 // of the batch
 }
-
-func (r *Row) isHistogram() bool { return r.H != nil || r.FH != nil }
 
 // sequence brings the rows of a series together and into time order, which the
 // specification asks of senders. Rows that are so already, all but always, cost
-// a look.
+// a look: at the numbers of their series if these ascend, and otherwise into a
+// table of what came before.
 type sequence struct {
+	seen  []seen // open, by form; its length is a power of two
+	round uint32
+
 	groups map[*Form]int
 	group  []int // by row
 	tails  []tail
 	out    []Row
+}
+
+// seen holds an address to compare, not to follow: it keeps nothing alive.
+type seen struct {
+	form  uintptr
+	round uint32
 }
 
 type tail struct {
@@ -61,20 +78,63 @@ const maxKeptRows = 20_000
 
 // order returns rows, or a sorted copy that is valid until the next call.
 func (s *sequence) order(rows []Row) []Row {
+	ascending := true
+	for i := 1; i < len(rows); i++ {
+		if a, b := &rows[i-1], &rows[i]; a.Form == b.Form {
+			if b.T < a.T {
+				return s.sort(rows)
+			}
+		} else if b.Form.num() <= a.Form.num() {
+			ascending = false
+		}
+	}
+	if !ascending && s.scattered(rows) {
+		return s.sort(rows)
+	}
+	return rows
+}
+
+// scattered reports whether a form has rows that are not next to each other.
+func (s *sequence) scattered(rows []Row) bool {
+	if len(s.seen) < 2*len(rows) {
+		size := 64
+		for size < 2*len(rows) {
+			size *= 2
+		}
+		s.seen, s.round = make([]seen, size), 0
+	}
+	if s.round++; s.round == 0 {
+		clear(s.seen)
+		s.round = 1
+	}
+	mask := uint64(len(s.seen) - 1)
+	for i := range rows {
+		if i > 0 && rows[i-1].Form == rows[i].Form {
+			continue
+		}
+		form := uintptr(unsafe.Pointer(rows[i].Form))
+		at := uint64(form) * 0x9e3779b97f4a7c15 >> 32 & mask
+		for s.seen[at].round == s.round {
+			if s.seen[at].form == form {
+				return true
+			}
+			at = (at + 1) & mask
+		}
+		s.seen[at] = seen{form, s.round}
+	}
+	return false
+}
+
+func (s *sequence) sort(rows []Row) []Row {
 	if s.groups == nil {
 		s.groups = map[*Form]int{}
 	}
 	clear(s.groups)
 	s.group, s.tails = s.group[:0], s.tails[:0]
-	scattered, unordered := false, false
 	for i := range rows {
 		r := &rows[i]
-		var g int
-		if i > 0 && rows[i-1].Form == r.Form {
-			g = s.group[i-1]
-		} else if known, ok := s.groups[r.Form]; ok {
-			g, scattered = known, true
-		} else {
+		g, known := s.groups[r.Form]
+		if !known {
 			g = len(s.tails)
 			s.groups[r.Form] = g
 			s.tails = append(s.tails, tail{last: r.T})
@@ -82,18 +142,10 @@ func (s *sequence) order(rows []Row) []Row {
 		s.group = append(s.group, g)
 		t := &s.tails[g]
 		t.count++
-		if r.T < t.last {
-			t.unordered, unordered = true, true
-		}
+		t.unordered = t.unordered || r.T < t.last
 		t.last = r.T
 	}
-	if !scattered && !unordered {
-		return rows
-	}
-	return s.sort(rows)
-}
 
-func (s *sequence) sort(rows []Row) []Row {
 	s.out = slices.Grow(s.out[:0], len(rows))[:len(rows)]
 	at := 0
 	starts := make([]int, len(s.tails))
@@ -124,7 +176,7 @@ func (s *sequence) sort(rows []Row) []Row {
 
 // reset drops references to what the rows held.
 func (s *sequence) reset() {
-	if cap(s.out) > maxKeptRows || len(s.groups) > maxKeptRows {
+	if cap(s.out) > maxKeptRows || len(s.groups) > maxKeptRows || len(s.seen) > 4*maxKeptRows {
 		*s = sequence{}
 		return
 	}

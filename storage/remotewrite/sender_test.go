@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -85,14 +86,36 @@ func newBench(t *testing.T, change ...func(*DestinationOptions)) *bench {
 }
 
 func (b *bench) send(samples ...Sample) Outcome {
-	return b.sender.Send(context.Background(), b.clock.Now().Add(5*time.Second), samples)
+	return b.sendAll(samples)[0]
 }
+
+// sendAll sends a batch of several transactions.
+func (b *bench) sendAll(units ...[]Sample) []Outcome {
+	batch := make([]Unit, len(units))
+	for i := range units {
+		batch[i].Parts = [][]Sample{units[i]}
+	}
+	out := make([]Outcome, len(units))
+	settled := make([]bool, len(units))
+	b.sender.Send(context.Background(), b.clock.Now().Add(5*time.Second), batch, func(i int, o Outcome) {
+		if settled[i] {
+			panic("settled twice")
+		}
+		out[i], settled[i] = o, true
+	})
+	if slices.Contains(settled, false) {
+		panic("not settled")
+	}
+	return out
+}
+
+func (b *bench) series(ls labels.Labels) *Series { return b.group.Table().Series(0, ls, 0) }
 
 // floats returns n samples of as many series.
 func (b *bench) floats(n int) []Sample {
 	out := make([]Sample, n)
 	for i := range out {
-		out[i] = Sample{Series: b.group.Table().Series(0, numbered(i)), N: i, T: 1000 + int64(i), V: float64(i)}
+		out[i] = Sample{Series: b.series(numbered(i)), N: i, T: 1000 + int64(i), V: float64(i)}
 	}
 	return out
 }
@@ -187,9 +210,9 @@ func TestA400IsAboutTheDataWhen10FailsToo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.far.Next(storagetest.Answer{Status: 400, NoWritten: true, Body: "out of order"}, second)
-			out := b.send(b.floats(3)...)
+			out := b.send(b.floats(1)...)
 			require.Nil(t, out.Err)
-			require.Equal(t, []storage.Refusal{{First: 0, Last: 2, Count: 3, Reason: "far: 400 Bad Request: out of order"}}, out.Refused)
+			require.Equal(t, []storage.Refusal{{First: 0, Last: 0, Count: 1, Reason: "far: 400 Bad Request: out of order"}}, out.Refused)
 			require.Equal(t, []bool{true, false}, b.statuses())
 			require.Equal(t, Outcome{}, b.send(b.floats(3)...))
 			require.Equal(t, []bool{true}, b.statuses()[2:], "2.0 stands")
@@ -290,11 +313,12 @@ func TestA2xxMustAccountForEverything(t *testing.T) {
 
 func TestRefusedIn10(t *testing.T) {
 	b := newBench(t, func(o *DestinationOptions) { o.ProtobufMessage = MessageV1; o.MaxSamplesPerSend = 2 })
-	b.far.Next(storagetest.Answer{}, storagetest.Answer{Status: 422, Body: "bad"})
+	bad := storagetest.Answer{Status: 422, Body: "bad"}
+	b.far.Next(storagetest.Answer{}, bad, bad, bad)
 	out := b.send(b.floats(5)...)
 	require.Nil(t, out.Err)
-	require.Equal(t, []storage.Refusal{{First: 2, Last: 3, Count: 2, Reason: "far: 422 Unprocessable Entity: bad"}}, out.Refused)
-	require.Len(t, b.far.Requests(), 3, "what follows is sent")
+	require.Equal(t, []storage.Refusal{{First: 2, Last: 2, Count: 1, Reason: "far: 422 Unprocessable Entity: bad"}, {First: 3, Last: 3, Count: 1, Reason: "far: 422 Unprocessable Entity: bad"}}, out.Refused)
+	require.Len(t, b.far.Requests(), 5, "what follows is sent")
 	require.Len(t, b.far.Stored(), 3)
 }
 

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/metadata"
 	promstorage "github.com/prometheus/prometheus/storage"
 )
@@ -13,69 +12,67 @@ import (
 // Series is one label set of a [Table]. It does not change but for its caches
 // and is safe for concurrent use; it stays usable after its ref was forgotten.
 type Series struct {
-	labels labels.Labels
-	hash   uint64
-	ref    promstorage.SeriesRef
-	next   *Series // in the table, with the same hash
-	forms  []*Form // by destination; nil where a rule drops the series
-	meta   atomic.Pointer[Metadata]
-	used   atomic.Bool // since the table's clock came by
+	Form // as destinations without rules get it
+	meta atomic.Pointer[Metadata]
 }
 
-// use writes only if need be, so that processors can share the line.
-func (s *Series) use() {
-	if !s.used.Load() {
-		s.used.Store(true)
+// Hash returns the hash of the label set. It is computed.
+func (s *Series) Hash() uint64 { return s.labels.Hash() }
+
+// To returns the series as the destination with that index gets it, or nil if
+// a rule of the destination drops it.
+func (s *Series) To(t *Table, destination int) *Form {
+	if t.plain[destination] {
+		return &s.Form
 	}
+	return s.extra.Load().forms[destination]
 }
 
 // Ref returns the series' number in its table, never zero.
-func (s *Series) Ref() promstorage.SeriesRef { return s.ref }
-
-// Hash returns the hash of the label set.
-func (s *Series) Hash() uint64 { return s.hash }
-
-// Form is a series as one destination gets it: relabelled, and with what the
-// encoders derive from the labels. Forms are compared by pointer.
-type Form struct {
-	series *Series // whose form it is
-	labels labels.Labels
-	// v1 holds the label fields of a 1.0 TimeSeries, made at first use.
-	v1 atomic.Pointer[[]byte]
-	// classic holds the series of a converted histogram with custom buckets.
-	classic atomic.Pointer[classic]
+func (s *Series) Ref(t *Table) promstorage.SeriesRef {
+	return promstorage.SeriesRef(s.num() ^ t.salt)
 }
 
-// Labels returns the label set that goes out in 2.0 messages.
-func (f *Form) Labels() labels.Labels { return f.labels }
-
-// Metadata says what a metric is. It is shared by samples and never changes.
+// Metadata says what a metric is. It is shared by the series of a metric and
+// never changes.
 type Metadata struct {
 	Type       model.MetricType
 	Unit, Help string
 	// Family is the metric family's name; the name that 1.0 gets is escaped.
 	Family   string
 	familyV1 string
+
+	dict       *dictionary // whose numbers help and unit are; may be nil
+	help, unit uint32
 }
 
-// Metadata returns the series' metadata as a value to share. The strings of m
-// are kept, family is copied. Series whose metadata does not change allocate
+// Metadata returns the series' metadata as a value to share. The strings are
+// copied if they are new; series whose metadata does not change allocate
 // nothing.
 func (s *Series) Metadata(m metadata.Metadata, family string) *Metadata {
 	if family == "" {
 		family = s.labels.Get(model.MetricNameLabel)
 	}
 	last := s.meta.Load()
-	if last != nil && last.Type == m.Type && last.Unit == m.Unit && last.Help == m.Help && last.Family == family {
+	if last != nil && last.Help == m.Help && last.Type == m.Type && last.Unit == m.Unit && last.Family == family {
 		return last
 	}
-	family = strings.Clone(family)
-	now := &Metadata{
-		Type: m.Type, Unit: m.Unit, Help: m.Help, Family: family,
-		familyV1: model.EscapeName(family, model.UnderscoreEscaping),
+	var now *Metadata
+	if s.template != nil {
+		now = s.template.dict.metadata(m, family)
+	} else {
+		now = newMetadata(m, family)
 	}
 	s.meta.Store(now)
 	return now
+}
+
+func newMetadata(m metadata.Metadata, family string) *Metadata {
+	family = strings.Clone(family)
+	return &Metadata{
+		Type: m.Type, Unit: strings.Clone(m.Unit), Help: strings.Clone(m.Help), Family: family,
+		familyV1: model.EscapeName(family, model.UnderscoreEscaping),
+	}
 }
 
 // empty reports whether there is nothing to tell a far end.

@@ -73,8 +73,8 @@ func TestBackoff(t *testing.T) {
 
 func TestSequence(t *testing.T) {
 	table := NewTable(DefaultMaxSeries, Rule{})
-	a, b := table.Series(0, numbered(1)).forms[0], table.Series(0, numbered(2)).forms[0]
-	row := func(f *Form, t int64, n int) Row { return Row{Form: f, T: t, N: n} }
+	a, b := table.Series(0, numbered(1), 0), table.Series(0, numbered(2), 0)
+	row := func(s *Series, t int64, n int) Row { return rowOf(s, Sample{T: t, N: n}) }
 	var s sequence
 
 	in := []Row{row(a, 1, 0), row(a, 1, 1), row(a, 2, 2), row(b, 1, 3)}

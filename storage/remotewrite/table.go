@@ -11,10 +11,12 @@ import (
 
 // Refs are numbers from 1 in steps of one below a random salt, so that a ref of
 // another instance is, all but surely, unknown here and not another series.
+// Series are made in slabs, so that one costs no allocation and no pointer of
+// its own: those that are added together are forgotten together, mostly.
 const (
-	refBits   = 40
 	chunkBits = 10
 	chunkSize = 1 << chunkBits
+	slabSize  = 16
 	stripes   = 64
 )
 
@@ -28,14 +30,19 @@ const (
 // append finds the series by its labels.
 type Table struct {
 	rules []Rule
+	plain []bool // by destination: it has no rule
+	ruled bool   // one has
 	salt  uint64
 
-	// chunks is indexed by ref; the slice is replaced when it grows, and the
+	// chunks is indexed by number; the slice is replaced when it grows, and the
 	// chunks whose series are all forgotten are let go.
 	chunks atomic.Pointer[[]*chunk]
 	grow   sync.Mutex
 	last   uint64 // under grow
 	live   atomic.Int64
+
+	dict atomic.Pointer[dictionary]
+	gone atomic.Int64 // forgotten since dict was begun
 
 	max  int64
 	hand uint64 // of the eviction's clock, under evicting
@@ -45,57 +52,60 @@ type Table struct {
 	stripes [stripes]stripe
 }
 
+type slab [slabSize]Series
+
 type chunk struct {
-	series [chunkSize]atomic.Pointer[Series]
-	live   atomic.Int64
+	slabs [chunkSize / slabSize]atomic.Pointer[slab]
+	// bits has, for each slab, in the lower half which of its series are there,
+	// and in the upper which were used since the clock came by.
+	bits [chunkSize / slabSize]atomic.Uint32
+	live atomic.Int64
 }
 
-type stripe struct {
-	mu     sync.Mutex
-	byHash map[uint64]*Series
-}
+const usedBit = slabSize // where the upper half begins
 
 // NewTable returns an empty table for destinations with these rules, that holds
 // about max series.
 func NewTable(max int, rules ...Rule) *Table {
-	t := &Table{max: int64(max), rules: rules, salt: uint64(rand.Uint32N(1<<(63-refBits))) << refBits}
-	t.chunks.Store(&[]*chunk{})
-	for i := range t.stripes {
-		t.stripes[i].byHash = map[uint64]*Series{}
+	t := &Table{max: int64(max), rules: rules, salt: uint64(rand.Uint32N(1<<(63-numBits))) << numBits}
+	for i := range rules {
+		t.plain = append(t.plain, rules[i].idle())
+		t.ruled = t.ruled || !t.plain[i]
 	}
+	t.chunks.Store(&[]*chunk{})
+	t.dict.Store(newDictionary())
 	return t
 }
 
 // Series returns the series behind ref, or, if ref is zero or not known, the
-// one with the labels ls, which is added if need be. The labels are kept.
-func (t *Table) Series(ref promstorage.SeriesRef, ls labels.Labels) *Series {
+// one with the labels ls, which is added if need be. The labels are kept. Target
+// is the hash of what the series belongs to: series with one target share memory.
+func (t *Table) Series(ref promstorage.SeriesRef, ls labels.Labels, target uint64) *Series {
 	if s := t.byRef(ref); s != nil {
-		s.use()
-		return s
+		if s.template == nil || s.template.dict == t.dict.Load() {
+			return s
+		}
+		t.drop(s) // and add it again, with numbers of the new dictionary
 	}
-	s, added := t.byLabels(ls)
+	s, added := t.byLabels(ls, target)
 	if added && t.live.Load() > t.max {
 		t.evict()
 	}
 	return s
 }
 
-func (t *Table) byLabels(ls labels.Labels) (s *Series, added bool) {
+func (t *Table) byLabels(ls labels.Labels, target uint64) (s *Series, added bool) {
 	hash := ls.Hash()
 	st := &t.stripes[hash%stripes]
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	for s := st.byHash[hash]; s != nil; s = s.next {
-		if labels.Equal(s.labels, ls) {
-			s.use()
+	if num := st.find(t, hash, ls); num != 0 {
+		if s := t.byNum(num); s != nil {
 			return s, false
 		}
 	}
-	s = &Series{labels: ls, hash: hash, next: st.byHash[hash]}
-	s.use()
-	s.forms = t.forms(s)
-	t.number(s)
-	st.byHash[hash] = s
+	s = t.add(ls, target)
+	st.insert(t, hash, s.num())
 	return s, true
 }
 
@@ -112,91 +122,136 @@ func (t *Table) Forget(refs []promstorage.SeriesRef) {
 // Len returns how many series the table holds.
 func (t *Table) Len() int { return int(t.live.Load()) }
 
-// each calls f for every series, with a lock of the table held.
+// each calls f for every series.
 func (t *Table) each(f func(*Series)) {
-	for i := range t.stripes {
-		st := &t.stripes[i]
-		st.mu.Lock()
-		for _, s := range st.byHash {
-			for ; s != nil; s = s.next {
+	for i, c := range *t.chunks.Load() {
+		if c == nil {
+			continue
+		}
+		for n := range uint64(chunkSize) {
+			if s, _ := t.peek(uint64(i)<<chunkBits | n); s != nil {
 				f(s)
 			}
 		}
-		st.mu.Unlock()
 	}
 }
 
 func (t *Table) byRef(ref promstorage.SeriesRef) *Series {
-	n := uint64(ref) ^ t.salt
-	chunks := *t.chunks.Load()
-	i := n >> chunkBits
-	if i >= uint64(len(chunks)) || chunks[i] == nil {
-		return nil
-	}
-	return chunks[i].series[n%chunkSize].Load()
+	return t.byNum(uint64(ref) ^ t.salt)
 }
 
-func (t *Table) forms(s *Series) []*Form {
-	forms := make([]*Form, len(t.rules))
-	for i := range t.rules {
-		if out, keep := t.rules[i].apply(s.labels); keep {
-			forms[i] = &Form{series: s, labels: out}
+// byNum returns the series with that number, or nil, and notes that it is used.
+func (t *Table) byNum(num uint64) *Series {
+	s, bits := t.peek(num)
+	if s != nil {
+		// It writes only if need be, so that processors can share the line.
+		if used := uint32(1) << (num%slabSize + usedBit); bits.Load()&used == 0 {
+			bits.Or(used)
 		}
 	}
-	return forms
+	return s
 }
 
-// number gives s the next ref.
-func (t *Table) number(s *Series) {
+// peek returns the series with that number, or nil, and its slab's bits.
+func (t *Table) peek(num uint64) (*Series, *atomic.Uint32) {
+	chunks := *t.chunks.Load()
+	i := num >> chunkBits
+	if i >= uint64(len(chunks)) || chunks[i] == nil {
+		return nil, nil
+	}
+	j := num % chunkSize / slabSize
+	bits := &chunks[i].bits[j]
+	slab := chunks[i].slabs[j].Load()
+	if slab == nil || bits.Load()&(1<<(num%slabSize)) == 0 {
+		return nil, nil
+	}
+	return &slab[num%slabSize], bits
+}
+
+// add makes a series with the next number.
+func (t *Table) add(ls labels.Labels, target uint64) *Series {
 	t.grow.Lock()
 	defer t.grow.Unlock()
 	t.last++
-	s.ref = promstorage.SeriesRef(t.last ^ t.salt)
+	num := t.last
 	chunks := *t.chunks.Load()
-	i := t.last >> chunkBits
+	i := num >> chunkBits
 	if i >= uint64(len(chunks)) {
 		// Appending past the length that readers have seen is safe to share.
 		chunks = append(chunks, &chunk{})
 		t.chunks.Store(&chunks)
 	}
-	chunks[i].live.Add(1)
+	c := chunks[i]
+	j := num % chunkSize / slabSize
+	sl := c.slabs[j].Load()
+	if sl == nil {
+		sl = &slab{}
+		c.slabs[j].Store(sl)
+	}
+	s := &sl[num%slabSize]
+	s.labels, s.a = ls, num
+	d := t.dict.Load()
+	d.describe(&s.Form, target)
+	if t.ruled {
+		forms := make([]*Form, len(t.rules))
+		for i := range t.rules {
+			if t.plain[i] {
+				continue
+			}
+			if out, keep := t.rules[i].apply(ls); keep {
+				forms[i] = &Form{labels: out, a: num}
+				d.describe(forms[i], target+uint64(i)+1)
+			}
+		}
+		s.extra.Store(&extra{forms: forms})
+	}
+	c.live.Add(1)
 	t.live.Add(1)
-	chunks[i].series[t.last%chunkSize].Store(s)
+	c.bits[j].Or(1<<(num%slabSize) | 1<<(num%slabSize+usedBit)) // publishes s
+	return s
 }
 
 func (t *Table) forget(s *Series) {
-	st := &t.stripes[s.hash%stripes]
+	if !t.drop(s) {
+		return
+	}
+	if gone := t.gone.Add(1); gone >= max(minGone, t.live.Load()) {
+		t.gone.Store(0)
+		t.dict.Store(newDictionary())
+	}
+}
+
+// drop takes a series out and reports whether it was there.
+func (t *Table) drop(s *Series) bool {
+	num := s.num()
+	hash := s.labels.Hash()
+	st := &t.stripes[hash%stripes]
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	var prev *Series
-	for c := st.byHash[s.hash]; c != s; c = c.next {
-		if c == nil {
-			return // forgotten by another call
-		}
-		prev = c
-	}
-	switch {
-	case prev != nil:
-		prev.next = s.next
-	case s.next != nil:
-		st.byHash[s.hash] = s.next
-	default:
-		delete(st.byHash, s.hash)
+	if !st.remove(hash, num) {
+		return false // dropped by another call
 	}
 
-	n := uint64(s.ref) ^ t.salt
 	t.grow.Lock()
 	defer t.grow.Unlock()
 	chunks := *t.chunks.Load()
-	i := n >> chunkBits
-	chunks[i].series[n%chunkSize].Store(nil)
+	i, j := num>>chunkBits, num%chunkSize/slabSize
+	c := chunks[i]
+	bits := uint32(1<<(num%slabSize) | 1<<(num%slabSize+usedBit))
+	if left := c.bits[j].And(^bits) &^ bits; left == 0 && t.last/slabSize != num/slabSize {
+		c.slabs[j].Store(nil)
+	}
 	t.live.Add(-1)
-	if chunks[i].live.Add(-1) == 0 && i < t.last>>chunkBits {
+	if c.live.Add(-1) == 0 && i < t.last>>chunkBits {
 		less := append([]*chunk(nil), chunks...)
 		less[i] = nil
 		t.chunks.Store(&less)
 	}
+	return true
 }
+
+// minGone keeps small tables from beginning new dictionaries over and over.
+const minGone = 64 << 10
 
 // evictSteps bounds the refs that one addition looks at: enough to find a
 // victim among series of which half are in use, and few enough to go unnoticed.
@@ -220,9 +275,10 @@ func (t *Table) evict() {
 			t.hand = (i + 1) << chunkBits
 			continue
 		}
-		s := chunks[i].series[t.hand%chunkSize].Load()
+		s, bits := t.peek(t.hand)
+		used := uint32(1) << (t.hand%slabSize + usedBit)
 		t.hand++
-		if s != nil && !s.used.Swap(false) {
+		if s != nil && bits.And(^used)&used == 0 {
 			t.forget(s)
 			if t.live.Load() <= t.max {
 				return

@@ -34,30 +34,30 @@ func TestTableRefs(t *testing.T) {
 	seen := map[promstorage.SeriesRef]bool{}
 	series := make([]*Series, n)
 	for i := range n {
-		series[i] = table.Series(0, numbered(i))
-		require.NotZero(t, series[i].Ref())
-		require.False(t, seen[series[i].Ref()])
-		seen[series[i].Ref()] = true
+		series[i] = table.Series(0, numbered(i), 0)
+		require.NotZero(t, series[i].Ref(table))
+		require.False(t, seen[series[i].Ref(table)])
+		seen[series[i].Ref(table)] = true
 	}
 	require.Equal(t, n, table.Len())
 	for i := range n {
-		require.Same(t, series[i], table.Series(series[i].Ref(), labels.EmptyLabels()), "by ref alone")
-		require.Same(t, series[i], table.Series(0, numbered(i)), "by labels")
-		require.Same(t, series[i], table.Series(1<<62, numbered(i)), "by labels, the ref not being known")
+		require.Same(t, series[i], table.Series(series[i].Ref(table), labels.EmptyLabels(), 0), "by ref alone")
+		require.Same(t, series[i], table.Series(0, numbered(i), 0), "by labels")
+		require.Same(t, series[i], table.Series(1<<62, numbered(i), 0), "by labels, the ref not being known")
 	}
 
 	var refs []promstorage.SeriesRef
 	for _, s := range series[:2*chunkSize] {
-		refs = append(refs, s.Ref())
+		refs = append(refs, s.Ref(table))
 	}
 	table.Forget(refs)
 	table.Forget(refs)
 	require.Equal(t, n-2*chunkSize, table.Len())
 	require.Nil(t, (*table.chunks.Load())[1], "chunks without series are let go")
 	for i := range n {
-		s := table.Series(series[i].Ref(), numbered(i))
+		s := table.Series(series[i].Ref(table), numbered(i), 0)
 		if i < 2*chunkSize {
-			require.False(t, seen[s.Ref()], "a ref is not given twice")
+			require.False(t, seen[s.Ref(table)], "a ref is not given twice")
 		} else {
 			require.Same(t, series[i], s)
 		}
@@ -67,10 +67,10 @@ func TestTableRefs(t *testing.T) {
 
 func TestTableOfAnotherInstance(t *testing.T) {
 	a, b := NewTable(DefaultMaxSeries, Rule{}), NewTable(DefaultMaxSeries, Rule{})
-	b.salt = a.salt ^ 1<<refBits
-	ref := a.Series(0, numbered(1)).Ref()
-	b.Series(0, numbered(2))
-	require.True(t, labels.Equal(numbered(1), b.Series(ref, numbered(1)).labels))
+	b.salt = a.salt ^ 1<<numBits
+	ref := a.Series(0, numbered(1), 0).Ref(a)
+	b.Series(0, numbered(2), 0)
+	require.True(t, labels.Equal(numbered(1), b.Series(ref, numbered(1), 0).labels))
 }
 
 // A spray of series that nobody keeps a ref of is forgotten, and those in use
@@ -80,12 +80,12 @@ func TestTableIsBounded(t *testing.T) {
 	table := NewTable(most, Rule{})
 	var held [10]*Series
 	for i := range held {
-		held[i] = table.Series(0, numbered(-i-1))
+		held[i] = table.Series(0, numbered(-i-1), 0)
 	}
 	for i := range 20 * most {
-		table.Series(0, numbered(i))
+		table.Series(0, numbered(i), 0)
 		s := held[i%len(held)]
-		require.Same(t, s, table.Series(s.Ref(), s.labels))
+		require.Same(t, s, table.Series(s.Ref(table), s.labels, 0))
 		require.LessOrEqual(t, table.Len(), most+most/10, "the clock goes round once before it finds the first")
 	}
 	require.Less(t, nonNil(*table.chunks.Load()), 5, "chunks are let go")
@@ -106,12 +106,12 @@ func TestTableConcurrently(t *testing.T) {
 	for g := range 4 {
 		wg.Go(func() {
 			for i := range 2000 {
-				s := table.Series(0, numbered(i%300))
-				if got := table.Series(s.Ref(), numbered(i%300)); !labels.Equal(got.labels, numbered(i%300)) {
+				s := table.Series(0, numbered(i%300), 0)
+				if got := table.Series(s.Ref(table), numbered(i%300), 0); !labels.Equal(got.labels, numbered(i%300)) {
 					t.Errorf("got %s for %s", got.labels, numbered(i%300))
 				}
 				if i%7 == g {
-					table.Forget([]promstorage.SeriesRef{s.Ref()})
+					table.Forget([]promstorage.SeriesRef{s.Ref(table)})
 				}
 			}
 		})
@@ -132,22 +132,22 @@ func TestRules(t *testing.T) {
 `)},
 		Rule{Relabel: rules(t, `[{regex: .*, action: labeldrop}]`)},
 	)
-	s := table.Series(0, labels.FromStrings("__name__", "m", "i", "1", "job", "shop"))
+	s := table.Series(0, labels.FromStrings("__name__", "m", "i", "1", "job", "shop"), 0)
 	for i, want := range []string{
 		`{__name__="m", i="1", job="shop"}`,
 		`{__name__="m", i="1", job="shop", region="eu"}`,
 		`{__name__="m", job="shop", region="eu", zone="eu"}`,
 	} {
-		require.Equal(t, want, s.forms[i].Labels().String())
+		require.Equal(t, want, s.To(table, i).Labels().String())
 	}
-	require.Nil(t, s.forms[3], "a series without labels is none")
-	secret := table.Series(0, labels.FromStrings("__name__", "secret_total"))
-	require.NotNil(t, secret.forms[1])
-	require.Nil(t, secret.forms[2])
+	require.Nil(t, s.To(table, 3), "a series without labels is none")
+	secret := table.Series(0, labels.FromStrings("__name__", "secret_total"), 0)
+	require.NotNil(t, secret.To(table, 1))
+	require.Nil(t, secret.To(table, 2))
 }
 
 func TestMetadataIsShared(t *testing.T) {
-	s := NewTable(DefaultMaxSeries, Rule{}).Series(0, numbered(1))
+	s := NewTable(DefaultMaxSeries, Rule{}).Series(0, numbered(1), 0)
 	m := metadata.Metadata{Type: model.MetricTypeCounter, Help: "Help.", Unit: "s"}
 	first := s.Metadata(m, "")
 	require.Equal(t, "m", first.Family)

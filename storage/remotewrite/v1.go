@@ -21,10 +21,13 @@ func (e *Encoder) AppendV1(dst []byte, rows []Row) []byte {
 		for n < len(rows) && rows[n].Form == rows[0].Form && rows[n].isHistogram() == rows[0].isHistogram() {
 			n++
 		}
-		dst = appendSeriesV1(dst, rows[:n])
+		dst = e.appendSeriesV1(dst, rows[:n])
 		rows = rows[n:]
 	}
 	for i := range all {
+		if e.noMetadata {
+			break
+		}
 		if i == 0 || all[i].Meta != all[i-1].Meta {
 			dst = e.appendMetadataV1(dst, all[i].Meta)
 		}
@@ -38,34 +41,37 @@ func (e *Encoder) AppendV1(dst []byte, rows []Row) []byte {
 //
 //	repeated Label labels = 1; repeated Sample samples = 2;
 //	repeated Exemplar exemplars = 3; repeated Histogram histograms = 4;
-func appendSeriesV1(dst []byte, rows []Row) []byte {
-	dst, series := open(dst, 1)
+func (e *Encoder) appendSeriesV1(dst []byte, rows []Row) []byte {
+	dst, series := openLong(dst, 1)
 	dst = append(dst, rows[0].Form.fieldsV1()...)
 	var start int
 	for i := range rows {
 		if r := &rows[i]; r.isHistogram() {
 			dst, start = open(dst, 4)
 			dst = appendHistogram(dst, r.H, r.FH, 0, r.T)
+			dst = shut(dst, start)
 		} else {
 			// double value = 1; int64 timestamp = 2;
 			dst, start = open(dst, 2)
 			dst = appendDouble(dst, 1, r.V)
 			dst = appendInt(dst, 2, r.T)
-		}
-		dst = shut(dst, start)
-	}
-	for i := range rows {
-		for j := range rows[i].Exemplars {
-			// repeated Label labels = 1; double value = 2; int64 timestamp = 3;
-			ex := &rows[i].Exemplars[j]
-			dst, start = open(dst, 3)
-			dst = appendLabelsV1(dst, ex.Labels)
-			dst = appendDouble(dst, 2, ex.Value)
-			dst = appendInt(dst, 3, exemplarTime(ex.HasTs, ex.Ts, rows[i].T))
 			dst = shut(dst, start)
 		}
 	}
-	return shut(dst, series)
+	if !e.noExemplars {
+		for i := range rows {
+			for j := range rows[i].Exemplars {
+				// repeated Label labels = 1; double value = 2; int64 timestamp = 3;
+				ex := &rows[i].Exemplars[j]
+				dst, start = open(dst, 3)
+				dst = appendLabelsV1(dst, ex.Labels)
+				dst = appendDouble(dst, 2, ex.Value)
+				dst = appendInt(dst, 3, exemplarTime(ex.HasTs, ex.Ts, rows[i].T))
+				dst = shut(dst, start)
+			}
+		}
+	}
+	return shutLong(dst, series)
 }
 
 // appendMetadataV1 appends a MetricMetadata, once per family and message.
@@ -89,12 +95,11 @@ func (e *Encoder) appendMetadataV1(dst []byte, m *Metadata) []byte {
 
 // fieldsV1 returns the series' labels as fields of a 1.0 TimeSeries.
 func (f *Form) fieldsV1() []byte {
-	if fields := f.v1.Load(); fields != nil {
-		return *fields
+	if x := f.extra.Load(); x != nil && x.v1 != nil {
+		return x.v1
 	}
-	fields := appendLabelsV1(nil, f.labels)
-	f.v1.Store(&fields)
-	return fields
+	fields := slices.Clip(appendLabelsV1(nil, f.labels))
+	return f.update(func(x *extra) { x.v1 = fields }).v1
 }
 
 // appendLabelsV1 appends Label messages, sorted by name. Names that 1.0 does

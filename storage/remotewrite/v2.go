@@ -1,26 +1,36 @@
 package remotewrite
 
-import "github.com/prometheus/prometheus/model/labels"
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/prometheus/prometheus/model/labels"
+)
 
 // Encoder appends messages to buffers. Its scratch is reused, so that a warm
 // one allocates nothing. It is not safe for concurrent use.
 type Encoder struct {
-	symbols  map[string]uint32
-	list     []string
-	refs     []uint32
+	// What the destination is not told.
+	noExemplars, noMetadata, noStart bool
+
+	table    *Table
+	symbols  symbols
+	pattern  pattern
 	series   []byte
 	families map[string]struct{}
 
-	// What the last series and the last exemplar had as their nth label. The
-	// neighbours of a message differ in one or two, so that most symbols cost a
-	// comparison instead of a look-up.
-	lastSeries, lastExemplar []symbolPair
+	// What the last row had, as fields: neighbours have it in common.
+	t, st int64
+	times []byte
+	meta  *Metadata
+	about []byte
+	// What the last exemplar had as its nth label name.
+	names []symbolName
 }
 
-// symbolPair is a label and its refs.
-type symbolPair struct {
-	name, value       string
-	nameRef, valueRef uint32
+type symbolName struct {
+	text string
+	at   uint32
 }
 
 const (
@@ -31,9 +41,9 @@ const (
 	maxKeptSymbols = 64 << 10
 )
 
-// NewEncoder returns an Encoder.
-func NewEncoder() *Encoder {
-	return &Encoder{symbols: map[string]uint32{}, families: map[string]struct{}{}}
+// NewEncoder returns an Encoder for series of the table.
+func NewEncoder(t *Table) *Encoder {
+	return &Encoder{table: t, families: map[string]struct{}{}}
 }
 
 // AppendV2 appends an io.prometheus.write.v2.Request with the rows, those of a
@@ -43,7 +53,8 @@ func NewEncoder() *Encoder {
 //
 //	repeated string symbols = 4; repeated TimeSeries timeseries = 5;
 func (e *Encoder) AppendV2(dst []byte, rows []Row) []byte {
-	e.symbol("")
+	e.symbols.begin(e.table.dict.Load())
+	e.series = e.series[:0]
 	for len(rows) > 0 {
 		n := 1
 		for n < len(rows) && sameSeriesV2(&rows[0], &rows[n]) {
@@ -53,9 +64,7 @@ func (e *Encoder) AppendV2(dst []byte, rows []Row) []byte {
 		rows = rows[n:]
 	}
 	// Symbols come first: receivers that decode as they read need them.
-	for _, s := range e.list {
-		dst = appendStringAlways(dst, 4, s)
-	}
+	dst = append(dst, e.symbols.fields...)
 	dst = append(dst, e.series...)
 	e.reset()
 	return dst
@@ -73,43 +82,108 @@ func sameSeriesV2(a, b *Row) bool {
 func (e *Encoder) appendSeriesV2(rows []Row) {
 	first := &rows[0]
 	dst, series := open(e.series, 5)
-	dst = appendRefs(dst, 1, e.labelRefs(&e.lastSeries, first.Form.labels))
+	dst = e.appendLabelRefs(dst, first.Form)
 	for i := range rows {
-		var start int
 		if r := &rows[i]; r.isHistogram() {
-			dst, start = open(dst, 3)
-			dst = appendHistogram(dst, r.H, r.FH, r.ST, r.T)
-		} else {
-			// double value = 1; int64 timestamp = 2; int64 start_timestamp = 3;
-			dst, start = open(dst, 2)
-			dst = appendDouble(dst, 1, r.V)
-			dst = appendInt(dst, 2, r.T)
-			dst = appendInt(dst, 3, r.ST)
-		}
-		dst = shut(dst, start)
-	}
-	for i := range rows {
-		for j := range rows[i].Exemplars {
-			// repeated uint32 labels_refs = 1; double value = 2; int64 timestamp = 3;
-			ex := &rows[i].Exemplars[j]
 			var start int
-			dst, start = open(dst, 4)
-			dst = appendRefs(dst, 1, e.labelRefs(&e.lastExemplar, ex.Labels))
-			dst = appendDouble(dst, 2, ex.Value)
-			dst = appendInt(dst, 3, exemplarTime(ex.HasTs, ex.Ts, rows[i].T))
+			dst, start = open(dst, 3)
+			dst = appendHistogram(dst, r.H, r.FH, e.start(r), r.T)
 			dst = shut(dst, start)
+		} else {
+			dst = e.appendSample(dst, r)
 		}
 	}
-	if m := first.Meta; !m.empty() {
-		// MetricType type = 1; uint32 help_ref = 3; uint32 unit_ref = 4;
-		var start int
-		dst, start = open(dst, 5)
-		dst = appendUint(dst, 1, metricType(m.Type))
-		dst = appendUint(dst, 3, uint64(e.symbol(m.Help)))
-		dst = appendUint(dst, 4, uint64(e.symbol(m.Unit)))
-		dst = shut(dst, start)
+	if !e.noExemplars {
+		for i := range rows {
+			dst = e.appendExemplarsV2(dst, &rows[i])
+		}
+	}
+	if m := first.Meta; m != nil && !e.noMetadata {
+		if m != e.meta {
+			e.meta, e.about = m, e.appendMetadata(e.about[:0], m)
+		}
+		dst = append(dst, e.about...)
 	}
 	e.series = shut(dst, series)
+}
+
+// start returns the row's start time, if the destination takes any.
+func (e *Encoder) start(r *Row) int64 {
+	if e.noStart {
+		return 0
+	}
+	return r.ST
+}
+
+// appendSample appends a Sample as field 2.
+//
+//	double value = 1; int64 timestamp = 2; int64 start_timestamp = 3;
+func (e *Encoder) appendSample(dst []byte, r *Row) []byte {
+	if st := e.start(r); r.T != e.t || st != e.st || len(e.times) == 0 {
+		e.t, e.st = r.T, st
+		e.times = appendInt(e.times[:0], 2, r.T)
+		e.times = appendInt(e.times, 3, st)
+	}
+	if bits := math.Float64bits(r.V); bits != 0 {
+		dst = append(dst, 2<<3|wireBytes, byte(len(e.times)+9), 1<<3|wireI64)
+		dst = binary.LittleEndian.AppendUint64(dst, bits)
+	} else {
+		dst = append(dst, 2<<3|wireBytes, byte(len(e.times)))
+	}
+	return append(dst, e.times...)
+}
+
+// appendExemplarsV2 appends the row's exemplars as fields 4.
+//
+//	repeated uint32 labels_refs = 1; double value = 2; int64 timestamp = 3;
+func (e *Encoder) appendExemplarsV2(dst []byte, r *Row) []byte {
+	for i := range r.Exemplars {
+		ex := &r.Exemplars[i]
+		var start int
+		dst, start = open(dst, 4)
+		n, refs := 0, 0
+		ex.Labels.Range(func(l labels.Label) {
+			if n == len(e.names) {
+				e.names = append(e.names, symbolName{})
+			}
+			if name := &e.names[n]; name.text != l.Name {
+				name.text, name.at = l.Name, e.symbols.placeOf(l.Name)
+			}
+			if n == 0 {
+				dst, refs = open(dst, 1)
+			}
+			dst = binary.AppendUvarint(dst, uint64(e.names[n].at))
+			dst = binary.AppendUvarint(dst, uint64(e.symbols.placeOf(l.Value)))
+			n++
+		})
+		if n > 0 {
+			dst = shut(dst, refs)
+		}
+		dst = appendDouble(dst, 2, ex.Value)
+		dst = appendInt(dst, 3, exemplarTime(ex.HasTs, ex.Ts, r.T))
+		dst = shut(dst, start)
+	}
+	return dst
+}
+
+// appendMetadata appends a Metadata as field 5.
+//
+//	MetricType type = 1; uint32 help_ref = 3; uint32 unit_ref = 4;
+func (e *Encoder) appendMetadata(dst []byte, m *Metadata) []byte {
+	if m.empty() {
+		return dst
+	}
+	var help, unit uint32
+	if m.dict == e.symbols.dict {
+		help, unit = e.symbols.place(m.help), e.symbols.place(m.unit)
+	} else {
+		help, unit = e.symbols.placeOf(m.Help), e.symbols.placeOf(m.Unit)
+	}
+	dst, start := open(dst, 5)
+	dst = appendUint(dst, 1, metricType(m.Type))
+	dst = appendUint(dst, 3, uint64(help))
+	dst = appendUint(dst, 4, uint64(unit))
+	return shut(dst, start)
 }
 
 // exemplarTime is the exemplar's own time, or its sample's: both messages
@@ -121,50 +195,45 @@ func exemplarTime(has bool, ts, sample int64) int64 {
 	return sample
 }
 
-// labelRefs returns the refs of ls, valid until the next call.
-func (e *Encoder) labelRefs(last *[]symbolPair, ls labels.Labels) []uint32 {
-	e.refs = e.refs[:0]
-	i := 0
-	ls.Range(func(l labels.Label) {
-		if i == len(*last) {
-			*last = append(*last, symbolPair{}) // the empty string has ref 0
-		}
-		p := &(*last)[i]
-		if p.name != l.Name {
-			p.name, p.nameRef = l.Name, e.symbol(l.Name)
-		}
-		if p.value != l.Value {
-			p.value, p.valueRef = l.Value, e.symbol(l.Value)
-		}
-		e.refs = append(e.refs, p.nameRef, p.valueRef)
-		i++
-	})
-	return e.refs
+// appendLabelRefs appends the labels as field 1 of a TimeSeries.
+func (e *Encoder) appendLabelRefs(dst []byte, f *Form) []byte {
+	t := f.template
+	if t == nil || t.dict != e.symbols.dict {
+		return e.appendTextRefs(dst, f.labels)
+	}
+	if t != e.pattern.of {
+		e.pattern.load(t, &e.symbols)
+	}
+	dst, ok := e.pattern.appendRefs(dst, f, &e.symbols)
+	if !ok {
+		// A younger series has made one more label vary.
+		e.pattern.load(t, &e.symbols)
+		dst, _ = e.pattern.appendRefs(dst, f, &e.symbols)
+	}
+	return dst
 }
 
-func (e *Encoder) symbol(s string) uint32 {
-	if ref, ok := e.symbols[s]; ok {
-		return ref
+// appendTextRefs is for series without numbers in the dictionary at hand.
+func (e *Encoder) appendTextRefs(dst []byte, ls labels.Labels) []byte {
+	if ls.IsEmpty() {
+		return dst
 	}
-	ref := uint32(len(e.list))
-	e.symbols[s] = ref
-	e.list = append(e.list, s)
-	return ref
+	dst, start := open(dst, 1)
+	ls.Range(func(l labels.Label) {
+		dst = binary.AppendUvarint(dst, uint64(e.symbols.placeOf(l.Name)))
+		dst = binary.AppendUvarint(dst, uint64(e.symbols.placeOf(l.Value)))
+	})
+	return shut(dst, start)
 }
 
 func (e *Encoder) reset() {
-	if len(e.list) > maxKeptSymbols {
-		e.symbols, e.list = map[string]uint32{}, nil
-	}
-	clear(e.symbols)
-	clear(e.list)
-	e.list = e.list[:0]
+	e.symbols.end()
+	e.pattern.of = nil
+	e.meta = nil
 	clear(e.families)
-	clear(e.lastSeries)
-	clear(e.lastExemplar)
-	e.lastSeries, e.lastExemplar = e.lastSeries[:0], e.lastExemplar[:0]
+	clear(e.names)
+	e.names = e.names[:0]
 	if cap(e.series) > maxKeptScratch {
 		e.series = nil
 	}
-	e.series = e.series[:0]
 }

@@ -39,6 +39,24 @@ func shut(dst []byte, start int) []byte {
 	return dst
 }
 
+// openLong and shutLong are open and shut for messages that have 128 bytes to
+// 16 KiB as a rule: others are moved.
+func openLong(dst []byte, field uint32) ([]byte, int) {
+	dst = binary.AppendUvarint(dst, uint64(field<<3|wireBytes))
+	dst = append(dst, 0, 0)
+	return dst, len(dst)
+}
+
+func shutLong(dst []byte, start int) []byte {
+	n := len(dst) - start
+	if 1<<7 <= n && n < 1<<14 {
+		dst[start-2], dst[start-1] = byte(n)|0x80, byte(n>>7)
+		return dst
+	}
+	copy(dst[start-1:], dst[start:])
+	return shut(dst[:len(dst)-1], start-1)
+}
+
 func appendTag(dst []byte, field uint32, wire uint32) []byte {
 	return binary.AppendUvarint(dst, uint64(field<<3|wire))
 }
@@ -117,22 +135,6 @@ func appendSints(dst []byte, field uint32, vs []int64) []byte {
 	dst = binary.AppendUvarint(dst, uint64(n))
 	for _, v := range vs {
 		dst = binary.AppendUvarint(dst, zigzag(v))
-	}
-	return dst
-}
-
-func appendRefs(dst []byte, field uint32, refs []uint32) []byte {
-	if len(refs) == 0 {
-		return dst
-	}
-	n := 0
-	for _, r := range refs {
-		n += uvarintLen(uint64(r))
-	}
-	dst = appendTag(dst, field, wireBytes)
-	dst = binary.AppendUvarint(dst, uint64(n))
-	for _, r := range refs {
-		dst = binary.AppendUvarint(dst, uint64(r))
 	}
 	return dst
 }

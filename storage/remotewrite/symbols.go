@@ -1,0 +1,155 @@
+package remotewrite
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// symbols is the symbol table of the message that is being written. Strings
+// that the dictionary knows are found by their number; others, such as trace
+// ids, by text.
+type symbols struct {
+	dict   *dictionary
+	places []uint32 // by number: the place in the message, 0 if it has none yet
+	used   []uint32 // the numbers that have one
+	count  uint32
+	fields []byte // the table, as fields of the message
+
+	others map[string]uint32
+}
+
+// begin starts a message, with the numbers of dict.
+func (s *symbols) begin(dict *dictionary) {
+	if s.dict != dict {
+		s.dict, s.places = dict, s.places[:0]
+	}
+	if have, want := len(s.places), dict.size(); have < want {
+		// Beyond what was there before, memory may hold another dictionary's.
+		s.places = append(s.places, make([]uint32, max(want-have, have/2))...)
+	}
+	s.fields = appendStringAlways(s.fields[:0], 4, "")
+	s.count = 1
+}
+
+// place returns the place of the string with that number.
+func (s *symbols) place(id uint32) uint32 {
+	if int(id) < len(s.places) {
+		if at := s.places[id]; at != 0 {
+			return at
+		}
+	} else {
+		s.places = append(s.places, make([]uint32, int(id)+1-len(s.places))...)
+	}
+	if id == 0 {
+		return 0
+	}
+	at := s.add(s.dict.text(id))
+	s.places[id] = at
+	s.used = append(s.used, id)
+	return at
+}
+
+// placeOf returns the place of any string.
+func (s *symbols) placeOf(text string) uint32 {
+	if text == "" {
+		return 0
+	}
+	if at, ok := s.others[text]; ok {
+		return at
+	}
+	if id, ok := s.dict.find(text); ok {
+		return s.place(id)
+	}
+	at := s.add(text)
+	if s.others == nil {
+		s.others = map[string]uint32{}
+	}
+	s.others[text] = at
+	return at
+}
+
+func (s *symbols) add(text string) uint32 {
+	s.fields = appendStringAlways(s.fields, 4, text)
+	s.count++
+	return s.count - 1
+}
+
+// end forgets the message.
+func (s *symbols) end() {
+	for _, id := range s.used {
+		s.places[id] = 0
+	}
+	s.used = s.used[:0]
+	if len(s.others) > maxKeptSymbols {
+		s.others = nil
+	}
+	clear(s.others)
+	if cap(s.fields) > maxKeptScratch {
+		s.fields = nil
+	}
+}
+
+// pattern is a template as the message has it: the refs that all its series
+// share as bytes, with gaps where some differ.
+type pattern struct {
+	of    *template
+	fixed []byte // the refs outside of the gaps
+	gaps  []gap
+}
+
+// gap is where a series has a value of its own.
+type gap struct {
+	end    int // of the fixed bytes before it
+	label  uint32
+	common uint32 // the number of the template's own value
+	at     uint32 // the place of the value of the series at hand
+}
+
+func (p *pattern) load(t *template, s *symbols) {
+	p.of = t
+	varies := t.varies.Load()
+	p.fixed, p.gaps = p.fixed[:0], p.gaps[:0]
+	for i := 0; i < len(t.ids); i += 2 {
+		p.fixed = binary.AppendUvarint(p.fixed, uint64(s.place(t.ids[i])))
+		if label := uint32(i / 2); label < maxVaryLabel && varies&(1<<label) != 0 {
+			p.gaps = append(p.gaps, gap{end: len(p.fixed), label: label, common: t.ids[i+1]})
+			continue
+		}
+		p.fixed = binary.AppendUvarint(p.fixed, uint64(s.place(t.ids[i+1])))
+	}
+}
+
+// appendRefs appends the label refs of f, whose template is that of p, as field
+// 1 of a TimeSeries. It returns false if p has no gap where f needs one.
+func (p *pattern) appendRefs(dst []byte, f *Form, s *symbols) ([]byte, bool) {
+	// Gaps and variations both ascend by label.
+	length, v := len(p.fixed), 0
+	label, id := f.variation(0)
+	for i := range p.gaps {
+		g := &p.gaps[i]
+		own := g.common
+		if id != 0 && label == g.label {
+			own = id
+			if v++; v < maxVaries {
+				label, id = f.variation(v)
+			} else {
+				id = 0
+			}
+		}
+		g.at = s.place(own)
+		length += (bits.Len32(g.at|1) + 6) / 7
+	}
+	if id != 0 {
+		return dst, false
+	}
+	dst = append(dst, 1<<3|wireBytes)
+	dst = binary.AppendUvarint(dst, uint64(length))
+	from := 0
+	for i := range p.gaps {
+		g := &p.gaps[i]
+		dst = append(dst, p.fixed[from:g.end]...)
+		dst = binary.AppendUvarint(dst, uint64(g.at))
+		from = g.end
+	}
+	return append(dst, p.fixed[from:]...), true
+}
