@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/otlpgw/otlpgw/converter/otlp"
-	"github.com/otlpgw/otlpgw/converter/series"
 )
 
 // histogramPoint stages a point of an explicit-bucket histogram: classic
@@ -46,7 +45,7 @@ func (c *converter) histogramPoint(t *task, b []byte) (Reason, *otlp.Error) {
 		return accepted, err
 	}
 	if pt.reject != accepted {
-		c.detail = pt.detail
+		c.detail = pt.detail()
 		return pt.reject, otlp.CheckExemplars(p.Exemplars)
 	}
 	if stale {
@@ -64,7 +63,7 @@ func (c *converter) histogramPoint(t *task, b []byte) (Reason, *otlp.Error) {
 		c.value(float64(total))
 	}
 	c.value(float64(p.Count))
-	return c.stageAll(t, pt, &p.Point, st, ms, buckets, p.Bounds)
+	return c.stagePoint(t, pt, &p.Point, &reading{st: st, ms: ms, buckets: buckets, bounds: p.Bounds, counts: true})
 }
 
 // checkBuckets finds contradictions in a point (metrics.proto,
@@ -145,99 +144,11 @@ func (s *settings) number(v float64) string {
 // value appends one value of the point at hand.
 func (c *converter) value(v float64) { c.values = append(c.values, math.Float64bits(v)) }
 
-// stageAll judges all series of a point before it stages the first: a point is
-// accepted or rejected once. Its values are the last in c.values, in the order
-// of its records. From the series at buckets on, exemplars go to the bucket that
-// their value falls into.
-func (c *converter) stageAll(t *task, pt *point, p *otlp.Point, st, ms int64, buckets int, bounds otlp.Fixed64s) (Reason, *otlp.Error) {
-	values := c.values[len(c.values)-len(pt.records):]
-	c.verdicts = c.verdicts[:0]
-	fresh, repeated := 0, 0
-	worst := series.Fresh
-	var first *series.Record // the first series that gets a sample
-	var refused *series.Record
-	for i, r := range pt.records {
-		v := series.Same // A series that relabelling dropped needs no sample.
-		if r != nil {
-			v = c.judge(r, ms, values[i])
-		}
-		c.verdicts = append(c.verdicts, v)
-		switch v {
-		case series.Conflict, series.Late:
-			worst, refused = v, r
-		case series.Fresh:
-			fresh++
-			if first == nil {
-				first = r
-			}
-		case series.Repeated:
-			repeated++
-		}
-	}
-	s := staged{records: pt.records, family: &t.metric.family, st: st, ms: ms, exemplars: -1, point: int32(c.report.points)}
-	if p.Exemplars.Len() > 0 {
-		if err := c.pointExemplars(t, p, fresh > 0 && worst == series.Fresh, bounds, ms); err != nil {
-			return accepted, err
-		}
-		if len(c.placed) > 0 {
-			s.exemplars = int32(len(c.ranges))
-			for i := range pt.records {
-				c.takeExemplars(i - buckets)
-			}
-		}
-	}
-	if worst != series.Fresh || fresh < len(pt.records) {
-		c.keepFresh(&s, worst != series.Fresh)
-	}
-	if len(s.records) > 0 {
-		c.writers(t, first, st, ms, math.Float64frombits(c.values[len(c.values)-len(s.records)]), first == pt.records[0])
-		c.stage(s)
-	}
-	switch {
-	case worst == series.Conflict:
-		return c.conflicting(t, refused), nil
-	case worst == series.Late:
-		return c.late(refused, ms), nil
-	case fresh == 0 && repeated > 0:
-		c.repeated++
-	case fresh == 0 && !pt.gaps:
-		c.merged(t, pt.records[0])
-	case fresh == 0 && pt.gaps:
-		if pt.dropped() {
-			c.opts.metrics.dropped.Inc()
-			return accepted, nil
-		}
-	}
-	t.newest = max(t.newest, ms)
-	return accepted, nil
-}
-
-// keepFresh leaves only the series in a point that were judged Fresh, or none:
-// some were acknowledged by an earlier request, stand twice in this one, or
-// were dropped by relabelling.
-func (c *converter) keepFresh(s *staged, none bool) {
-	all := s.records
-	at, from := len(c.values)-len(all), len(c.picked)
-	n := 0
-	for i, r := range all {
-		if none || c.verdicts[i] != series.Fresh {
-			continue
-		}
-		c.picked = append(c.picked, r)
-		c.values[at+n] = c.values[at+i]
-		if s.exemplars >= 0 {
-			c.ranges[int(s.exemplars)+n] = c.ranges[int(s.exemplars)+i]
-		}
-		n++
-	}
-	s.records = c.picked[from:len(c.picked):len(c.picked)]
-	c.values = c.values[:at+n]
-}
-
 // stageStale ends every series of a point.
 func (c *converter) stageStale(t *task, pt *point, p *otlp.Point, st, ms int64) (Reason, *otlp.Error) {
-	for range pt.records {
+	n := pt.len()
+	for range n {
 		c.value(staleNaN)
 	}
-	return c.stageAll(t, pt, p, st, ms, len(pt.records), nil)
+	return c.stagePoint(t, pt, p, &reading{st: st, ms: ms, buckets: n, counts: true})
 }

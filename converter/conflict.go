@@ -7,6 +7,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
 )
 
 // conflictKind is what two senders, or two of a sender's streams, disagree on.
@@ -57,8 +60,30 @@ type conflicts struct {
 }
 
 type conflictKey struct {
-	tenant, resource, series string
-	kind                     conflictKind
+	tenant, resource string
+	series           uint64 // hash of the subject
+	kind             conflictKind
+}
+
+// subject is what a conflict is about: a series, or a metric by its name.
+type subject struct {
+	ls   labels.Labels
+	name string
+}
+
+func (s subject) hash() uint64 {
+	if s.name != "" {
+		return labels.StableHash(labels.FromStrings(model.MetricNameLabel, s.name))
+	}
+	return s.ls.Hash()
+}
+
+// String returns the subject for people, which is not for every point.
+func (s subject) String() string {
+	if s.name != "" {
+		return s.name
+	}
+	return s.ls.String()
 }
 
 // loggedKey is what is logged once per interval.
@@ -71,27 +96,28 @@ func newConflicts(l *slog.Logger) *conflicts {
 	return &conflicts{logger: l, seen: make(map[conflictKey]*Conflict), logged: make(map[loggedKey]int64)}
 }
 
-// add notes a conflict. Its strings are copied when they are kept.
-func (x *conflicts) add(k conflictKey, nowMs int64) {
+// add notes a conflict. Strings are copied, and the subject is made one, when
+// they are kept.
+func (x *conflicts) add(k conflictKey, about subject, nowMs int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	k.series, k.resource = bounded(k.series), bounded(k.resource)
+	k.resource = bounded(k.resource)
 	c := x.seen[k]
 	if c == nil {
 		if len(x.seen) >= maxConflicts {
 			x.dropOldest()
 		}
-		k.series, k.resource = strings.Clone(k.series), strings.Clone(k.resource)
-		c = &Conflict{Tenant: k.tenant, Kind: conflictText[k.kind].kind, Series: k.series, Resource: k.resource}
+		k.resource = strings.Clone(k.resource)
+		c = &Conflict{Tenant: k.tenant, Kind: conflictText[k.kind].kind, Series: strings.Clone(bounded(about.String())), Resource: k.resource}
 		x.seen[k] = c
 	}
 	c.Count++
 	c.LastSeen = time.UnixMilli(nowMs).UTC()
-	x.log(k, nowMs)
+	x.log(k, c.Series, nowMs)
 }
 
 // log tells about a resource's conflicts once per interval and kind.
-func (x *conflicts) log(k conflictKey, nowMs int64) {
+func (x *conflicts) log(k conflictKey, about string, nowMs int64) {
 	l := loggedKey{k.tenant, k.resource, k.kind}
 	if last, ok := x.logged[l]; ok && nowMs-last < tellAgainMs {
 		return
@@ -100,7 +126,7 @@ func (x *conflicts) log(k conflictKey, nowMs int64) {
 		clear(x.logged)
 	}
 	x.logged[l] = nowMs
-	x.logger.Warn("conflict", "kind", conflictText[k.kind].kind, "series", k.series, "resource", k.resource,
+	x.logger.Warn("conflict", "kind", conflictText[k.kind].kind, "series", about, "resource", k.resource,
 		"tenant", k.tenant, "why", conflictText[k.kind].text)
 }
 
@@ -138,18 +164,18 @@ func bounded(s string) string {
 
 // conflict counts a disagreement, lists it, and warns the client at most once
 // per target and interval when no rejection tells it anyway.
-func (c *converter) conflict(kind conflictKind, s *sender, seriesName, metric string, warn bool) {
+func (c *converter) conflict(kind conflictKind, s *sender, about subject, metric string, warn bool) {
 	c.opts.metrics.conflicts[kind].Inc()
-	c.opts.conflicts.add(conflictKey{tenant: c.tenant.Name, resource: s.describe(), series: seriesName, kind: kind}, c.nowMs)
+	c.opts.conflicts.add(conflictKey{tenant: c.tenant.Name, resource: s.describe(), series: about.hash(), kind: kind}, about, c.nowMs)
 	if !warn {
 		return
 	}
 	if c.opts.OnVerdict != nil {
-		c.opts.OnVerdict(Verdict{Reason: conflictText[kind].kind, Metric: metric, Detail: seriesName + ": " + conflictText[kind].text})
+		c.opts.OnVerdict(Verdict{Reason: conflictText[kind].kind, Metric: metric, Detail: about.String() + ": " + conflictText[kind].text})
 	}
 	if s.warnedMs == 0 || c.nowMs-s.warnedMs >= tellAgainMs {
 		s.warnedMs = c.nowMs
-		c.report.warn(kind, seriesName)
+		c.report.warn(kind, about.String())
 	}
 }
 

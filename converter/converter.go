@@ -41,7 +41,6 @@ type converter struct {
 
 	// What is staged; see stage.go.
 	staged    []staged
-	picked    []*series.Record // series of points that go to the backend in part
 	values    []uint64
 	exemplars []exemplar.Exemplar
 	ranges    []exemplarRange
@@ -117,7 +116,6 @@ func (c *converter) reset() bool {
 	c.exponential, c.summary = otlp.ExponentialHistogram{}, otlp.Summary{}
 
 	c.staged = trim(c.staged, maxKeptPoints)
-	c.picked = trim(c.picked, maxKeptValues)
 	c.values = trim(c.values, maxKeptSamples)
 	c.exemplars = trim(c.exemplars, maxKeptValues)
 	c.ranges = trim(c.ranges, maxKeptValues)

@@ -21,7 +21,7 @@ func (c *converter) findScope(s *series.Sender[*sender], sm *otlp.ScopeMetrics) 
 	c.key = append(appendField(c.key[:0], sm.SchemaURL), sm.Scope...)
 	raw := c.key
 	index := &s.State.scopes
-	if e := index.Get(raw); e != nil {
+	if e := index.Get(raw, nil); e != nil {
 		e.Used = c.epoch
 		return e.Value, nil
 	}
@@ -107,7 +107,7 @@ func (c *converter) findMetric(s *sender, sc *scope, view *otlp.Metric) (*metric
 		return nil, err
 	}
 	c.key = append(c.key, hint...)
-	if e := sc.metrics.Get(c.key); e != nil {
+	if e := sc.metrics.Get(c.key, nil); e != nil {
 		m := e.Value
 		e.Used = c.epoch
 		if m.reject == accepted && m.meta.Help != string(view.Description) {
@@ -120,7 +120,7 @@ func (c *converter) findMetric(s *sender, sc *scope, view *otlp.Metric) (*metric
 		m.reject = max(s.reject, sc.reject)
 	}
 	if m.reject == accepted && !c.opts.families.enter(c.tenant.Name, m) {
-		c.conflict(conflictType, s, m.name, string(view.Name), true)
+		c.conflict(conflictType, s, subject{name: m.name}, string(view.Name), true)
 	}
 	e, kept := sc.metrics.Add(c.key, series.DigestOf(c.key), m, metricCost+len(m.name)+len(m.meta.Help)+len(m.meta.Unit), s.roomIf(sc.kept))
 	e.Used, m.kept = c.epoch, kept

@@ -91,10 +91,11 @@ func (c *converter) stageNative(t *task, p *otlp.Point, st, ms int64, h *histogr
 		return accepted, err
 	}
 	if pt.reject != accepted {
-		c.detail = pt.detail
+		c.detail = pt.detail()
 		return pt.reject, otlp.CheckExemplars(p.Exemplars)
 	}
-	return c.stageOne(t, pt, p, st, ms, nativeBits(h), h)
+	c.values = append(c.values, nativeBits(h))
+	return c.stagePoint(t, pt, p, &reading{st: st, ms: ms, h: h})
 }
 
 // checkExponential reads the bucket counts into c.counts and finds what a

@@ -24,7 +24,7 @@ type shape struct {
 func (c *converter) findPoint(t *task, p *otlp.Point, s shape) (*point, *otlp.Error) {
 	c.hold(t.sender.Target)
 	index := &t.metric.points
-	e := index.Get(p.Attributes)
+	e := index.Get(p.Attributes, t.last)
 	if e != nil {
 		c.hits++
 	} else {
@@ -34,14 +34,20 @@ func (c *converter) findPoint(t *task, p *otlp.Point, s shape) (*point, *otlp.Er
 			return nil, err
 		}
 		if c.crowdedAttributes {
-			return &point{reject: ReasonLimit, detail: crowdedText}, nil
+			pt := &point{}
+			pt.refuse(ReasonLimit, crowdedText)
+			return pt, nil
 		}
 		d := series.DigestOf(c.canonical)
 		if e = index.Find(p.Attributes, d, t.room()); e == nil {
 			return c.newPoint(t, p, s, d)
 		}
+		index.Follow(t.last, e)
 	}
-	e.Used = c.epoch
+	t.last = e
+	if e.Used != c.epoch {
+		e.Used = c.epoch
+	}
 	if !s.any && (e.Value.hasSum != s.hasSum || e.Value.layout != string(s.layout)) {
 		return c.reshape(t, p, s, e)
 	}
@@ -56,10 +62,12 @@ func (c *converter) newPoint(t *task, p *otlp.Point, s shape, d series.Digest) (
 	}
 	e, kept := t.metric.points.Add(p.Attributes, d, pt, pt.size(), t.room())
 	if !kept {
-		c.forget(t.sender.State, pt.records)
-		c.loosen(t.sender.State, pt.records)
+		c.unkeep(t.sender.State, &e.Value)
+		return &e.Value, nil
 	}
 	e.Used = c.epoch
+	t.metric.points.Follow(t.last, e)
+	t.last = e
 	return &e.Value, nil
 }
 
@@ -70,17 +78,17 @@ func (c *converter) reshape(t *task, p *otlp.Point, s shape, e *series.Entry[poi
 	if err != nil || !kept {
 		return &pt, err
 	}
-	old := e.Value.records
-	t.metric.points.Resize(e, pt.size()-e.Value.size(), t.room())
+	old := e.Value
+	t.metric.points.Resize(e, pt.size()-old.size(), t.room())
 	e.Value = pt
-	c.forget(t.sender.State, old)
+	c.forget(t.sender.State, old.held())
 	return &e.Value, nil
 }
 
 // makePoint builds labels and finds their records. Kept says that all records
 // are held for the point; otherwise they serve this request alone.
 func (c *converter) makePoint(t *task, p *otlp.Point, s shape) (pt point, kept bool, err *otlp.Error) {
-	pt = point{layout: string(s.layout), hasSum: s.hasSum}
+	pt = point{layout: t.metric.layout(s.layout), hasSum: s.hasSum}
 	ok, err := c.baseLabels(t, p.Attributes)
 	if err != nil {
 		return pt, false, err
@@ -89,70 +97,34 @@ func (c *converter) makePoint(t *task, p *otlp.Point, s shape) (pt point, kept b
 		pt.reject = ReasonLabel
 		return pt, true, nil
 	}
-	if pt.detail = c.over(s.series); pt.detail != "" {
-		pt.reject = ReasonLimit
+	if detail := c.over(s.series); detail != "" {
+		pt.refuse(ReasonLimit, detail)
 		return pt, true, nil
 	}
-	if pt.detail = c.exhausted(s.series); pt.detail != "" {
-		pt.reject = ReasonLimit
+	if detail := c.exhausted(s.series); detail != "" {
+		pt.refuse(ReasonLimit, detail)
 		return pt, false, nil
 	}
-	sets := c.relabel(s.list(c, t, s), &pt)
-	if pt.detail = c.crowded(t.sender.State, sets); pt.detail != "" {
-		pt.reject = ReasonLimit
-		return pt, false, nil // There may be room the next time.
-	}
-	kept = c.holdAll(t, &pt, sets)
-	if len(pt.records) > 1 && c.twice(pt.records) {
-		if kept {
-			c.forget(t.sender.State, pt.records)
-		}
-		pt.records, pt.reject = nil, ReasonConflict
-		pt.detail = "two of the point's own series are one"
+	sets := c.relabel(s.list(c, t, s))
+	if c.twice(t, sets) {
+		pt.refuse(ReasonConflict, "two of the point's own series are one")
 		return pt, true, nil
 	}
-	return pt, kept, nil
-}
-
-// holdAll finds the records of the label sets of a point. Without room for all
-// of them none is kept, so that the point stays whole.
-func (c *converter) holdAll(t *task, pt *point, sets []labels.Labels) (kept bool) {
-	pt.records = make([]*series.Record, len(sets))
-	st := t.sender.State
-	var held []*series.Record
-	kept = true
-	for i, ls := range sets {
-		if ls.IsEmpty() {
-			continue // Dropped by relabelling.
-		}
-		if r := c.loose[ls.Hash()]; r != nil && labels.Equal(r.Labels, ls) {
-			pt.records[i], kept = r, false
-			continue
-		}
-		r, ok := st.tenant.Records.Hold(ls, t.sender.Target, t.room())
-		if ok {
-			held = append(held, r)
-		} else {
-			r, kept = c.looseRecord(r), false
-		}
-		pt.records[i] = r
+	if detail := c.crowded(t.sender.State, sets); detail != "" {
+		pt.refuse(ReasonLimit, detail)
+		return pt, false, nil // There may be room the next time.
 	}
-	if !kept {
-		c.forget(st, held)
-		c.loosen(st, pt.records)
-	}
-	return kept
+	return pt, c.findSeries(t, &pt, sets), nil
 }
 
 // relabel runs metric_relabel_configs on the series of a point: once per
 // series, never per sample. What is dropped is left empty.
-func (c *converter) relabel(sets []labels.Labels, pt *point) []labels.Labels {
+func (c *converter) relabel(sets []labels.Labels) []labels.Labels {
 	if len(c.opts.Relabel) == 0 {
 		return sets
 	}
 	for i, ls := range sets {
 		sets[i] = c.relabeled(ls)
-		pt.gaps = pt.gaps || sets[i].IsEmpty()
 	}
 	return sets
 }
@@ -170,53 +142,6 @@ func (c *converter) relabeled(ls labels.Labels) labels.Labels {
 		return labels.EmptyLabels()
 	}
 	return ls
-}
-
-// twice reports whether a record stands twice among the series of a point:
-// relabelling or repeated quantiles made two of them one.
-func (c *converter) twice(records []*series.Record) bool {
-	seen := make(map[*series.Record]struct{}, len(records))
-	for _, r := range records {
-		if r == nil {
-			continue
-		}
-		if _, ok := seen[r]; ok {
-			return true
-		}
-		seen[r] = struct{}{}
-	}
-	return false
-}
-
-// looseRecord returns this request's record for a series that the cache has no
-// room for, so that duplicates within the request are found all the same.
-func (c *converter) looseRecord(r *series.Record) *series.Record {
-	hash := r.Labels.Hash()
-	known := c.loose[hash]
-	switch {
-	case known == nil:
-		c.loose[hash] = r
-	case labels.Equal(known.Labels, r.Labels):
-		return known
-	}
-	return r
-}
-
-// loosen makes the records of a point that was not kept this request's own, but
-// for those that others hold: the same series comes to the same record.
-func (c *converter) loosen(s *sender, records []*series.Record) {
-	for i, r := range records {
-		if r != nil && !s.tenant.Records.Known(r.Labels) {
-			records[i] = c.looseRecord(r)
-		}
-	}
-}
-
-// forget gives records back that a point no longer uses.
-func (c *converter) forget(s *sender, records []*series.Record) {
-	if refs := s.release(records, nil); len(refs) > 0 && c.opts.forget != nil {
-		c.opts.forget(refs)
-	}
 }
 
 // baseLabels collects the labels that all series of a point share. It reports

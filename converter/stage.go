@@ -9,19 +9,21 @@ import (
 	"github.com/prometheus/prometheus/model/histogram"
 	promstorage "github.com/prometheus/prometheus/storage"
 
+	"github.com/otlpgw/otlpgw/converter/otlp"
 	"github.com/otlpgw/otlpgw/converter/series"
 	"github.com/otlpgw/otlpgw/storage"
 )
 
-// staged is one point on its way to the backend. Points are staged while the
-// request is walked and appended when all of it was read: a torn frame appends
-// nothing, and what came out of order within the request is put in order first.
+// staged is the samples of one group of series on their way to the backend.
+// Points are staged while the request is walked and appended when all of it was
+// read: a torn frame appends nothing, and what came out of order within the
+// request is put in order first. It is a cache line.
 type staged struct {
-	records []*series.Record // the series that get a sample
-	family  *family
-	h       *histogram.Histogram // the value of a native histogram
-	st, ms  int64
-	// values is where the samples' values stand in c.values, one per record: the
+	group  *series.Group // the series, each of which gets a sample
+	family *family
+	h      *histogram.Histogram // the value of a native histogram
+	st, ms int64
+	// values is where the samples' values stand in c.values, one per series: the
 	// bits that the marks compare. They are the sample itself but for a native
 	// histogram, where they are its hash.
 	values int32
@@ -42,79 +44,30 @@ type offer struct {
 	ms     int64
 }
 
-// judge says what becomes of one value of a series, without changing anything.
-func (c *converter) judge(r *series.Record, ms int64, bits uint64) series.Verdict {
-	c.hold(r.Owner)
-	v := r.Check(ms, bits, c.txn)
-	if v == series.Late || v == series.Fresh && (len(c.seen) > 0 || ms < r.OfferedMs()) {
-		v = c.judgeLate(r, ms, bits)
-	}
-	if v == series.Fresh && c.opts.Limits.RejectLate && ms < r.AckedMs() {
-		return series.Late
-	}
-	return v
+// stage takes the samples of a whole group that was judged Fresh and whose owner
+// is held. Their values stand in c.values from from on.
+func (c *converter) stage(t *task, g *series.Group, in *reading, from int, ranges int32) {
+	c.put(staged{
+		group: g, family: &t.metric.family, h: in.h, st: in.st, ms: in.ms,
+		values: int32(from), exemplars: ranges, point: int32(c.report.points),
+	})
 }
 
-// judgeLate looks a value that is older than one offered before up among all
-// that this request has staged: the record remembers the newest only. The table
-// is built when the first one comes, so that requests in order pay nothing.
-func (c *converter) judgeLate(r *series.Record, ms int64, bits uint64) series.Verdict {
-	if len(c.seen) == 0 {
-		for i := range c.staged {
-			s := &c.staged[i]
-			for n, r := range s.records {
-				c.seen[offer{r, s.ms}] = c.values[int(s.values)+n]
-			}
-		}
+// put stages s in its place of the line and moves the group's mark.
+func (c *converter) put(s staged) {
+	s.place = int32(c.place)
+	g := s.group
+	values := c.values[s.values : int(s.values)+g.Len()]
+	if s.ms < g.OfferedMs() {
+		c.unsorted = true
 	}
-	known, ok := c.seen[offer{r, ms}]
-	switch {
-	case !ok:
-		return series.Fresh
-	case known == bits:
-		return series.Same
-	}
-	return series.Conflict
-}
-
-// stage takes a point whose series were judged Fresh. Its values are the last
-// in c.values, one per record.
-func (c *converter) stage(s staged) {
-	s.values = int32(len(c.values) - len(s.records))
-	from := 0
-	for i, r := range s.records {
-		if c.held != r.Owner || i == 0 {
-			c.hold(r.Owner)
-			if i > 0 && int32(c.place) != s.place {
-				// The rest belongs to another target's line.
-				c.staged = append(c.staged, s.cut(from, i))
-				from = i
-			}
-			s.place = int32(c.place)
+	g.Offer(s.ms, values, c.txn)
+	if len(c.seen) > 0 {
+		for i, bits := range values {
+			c.seen[offer{g.Record(i), s.ms}] = bits
 		}
-		if s.ms < r.OfferedMs() {
-			c.unsorted = true
-		}
-		bits := c.values[int(s.values)+i]
-		r.Offer(s.ms, bits, c.txn)
-		if len(c.seen) > 0 {
-			c.seen[offer{r, s.ms}] = bits
-		}
-	}
-	if from > 0 {
-		s = s.cut(from, len(s.records))
 	}
 	c.staged = append(c.staged, s)
-}
-
-// cut returns the part of a staged point that holds some of its series.
-func (s staged) cut(from, to int) staged {
-	s.records = s.records[from:to:to]
-	s.values += int32(from)
-	if s.exemplars >= 0 {
-		s.exemplars += int32(from)
-	}
-	return s
 }
 
 // append hands what was staged to the backend. A refusal costs the point it
@@ -135,8 +88,8 @@ func (c *converter) append() error {
 			s.refused = true
 			continue
 		}
-		for n, r := range s.records {
-			err := c.appendSample(s, n, r)
+		for n := range s.group.Len() {
+			err := c.appendSample(s, n, s.group.Record(n))
 			if err == nil {
 				s.appended++
 				continue
@@ -191,10 +144,8 @@ func exemplarsOnly(err error) bool {
 func (c *converter) settle(committed bool) {
 	for i := range c.staged {
 		s := &c.staged[i]
-		for n, r := range s.records {
-			c.settleHold(r.Owner)
-			r.Settle(s.ms, c.values[int(s.values)+n], c.txn, committed && !s.refused)
-		}
+		c.settleHold(s.group.Owner)
+		s.group.Settle(s.ms, c.values[s.values:int(s.values)+s.group.Len()], c.txn, committed && !s.refused)
 	}
 	c.unhold()
 }
@@ -251,6 +202,22 @@ func (c *converter) refuseFarEnd(refusals []storage.Refusal) {
 		}
 		first = last + 1
 	}
+}
+
+// stageExemplars reads the exemplars of a point if they are wanted and returns
+// where their ranges stand in c.ranges, one per series, or -1 if there are none.
+func (c *converter) stageExemplars(t *task, p *otlp.Point, in *reading, wanted bool, n int) (int32, *otlp.Error) {
+	if err := c.pointExemplars(t, p, wanted, in.bounds, in.ms); err != nil {
+		return -1, err
+	}
+	if len(c.placed) == 0 {
+		return -1, nil
+	}
+	ranges := len(c.ranges)
+	for i := range n {
+		c.takeExemplars(i - in.buckets)
+	}
+	return int32(ranges), nil
 }
 
 // takeExemplars moves the exemplars of one bucket to c.exemplars and notes

@@ -54,14 +54,14 @@ func (c *converter) summaryPoint(t *task, b []byte) (Reason, *otlp.Error) {
 	}
 	if pt.reject != accepted {
 		c.values = c.values[:from]
-		c.detail = pt.detail
+		c.detail = pt.detail()
 		return pt.reject, nil
 	}
 	if stale {
 		c.values = c.values[:from]
 		return c.stageStale(t, pt, &p.Point, st, ms)
 	}
-	return c.stageAll(t, pt, &p.Point, st, ms, len(pt.records), nil)
+	return c.stagePoint(t, pt, &p.Point, &reading{st: st, ms: ms, buckets: pt.len(), counts: true})
 }
 
 // summarySeries lists _count, _sum and the quantiles.

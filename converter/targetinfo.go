@@ -29,61 +29,61 @@ func (c *converter) targetInfo(s *series.Sender[*sender], newestMs int64) {
 		return
 	}
 	c.hold(s.Target)
-	records := c.infoRecord(s)
-	r := records[0]
+	r := c.infoSeries(s)
 	info := &s.Target.Info
 	switch {
 	case info.Live == nil || same(info.Live, r):
 		info.Live = r
 	case info.Before != nil && same(info.Before, r) && c.nowMs-info.SinceMs < writersWithinMs,
-		newestMs <= info.Live.OfferedMs():
+		newestMs <= info.Live.Group().OfferedMs():
 		// The second: both claim the same time, in one request or in two.
-		c.conflict(conflictInfo, st, st.info.String(), "", true)
+		c.conflict(conflictInfo, st, subject{ls: st.info}, "", true)
 		return
 	default:
-		if info.Live.OfferedIn(c.txn) {
+		if info.Live.Group().OfferedIn(c.txn) {
 			// One request holds both: that is no change but two claims.
-			c.conflict(conflictInfo, st, st.info.String(), "", true)
+			c.conflict(conflictInfo, st, subject{ls: st.info}, "", true)
 		}
 		info.Before, info.Live, info.SinceMs = info.Live, r, c.nowMs
 	}
 	if before := info.Before; before != nil && !same(before, r) {
 		c.endInfo(before, newestMs)
 	}
-	c.hold(r.Owner)
-	if newestMs <= r.AckedMs() || newestMs < r.OfferedMs() {
-		return
+	c.hold(r.Owner())
+	if g := r.Alone(); newestMs > g.AckedMs() && newestMs >= g.OfferedMs() {
+		c.stageInfo(g, newestMs, 1)
 	}
-	c.stageInfo(records, newestMs, math.Float64bits(1))
 }
 
-// infoRecord returns the series of a sender's target_info.
-func (c *converter) infoRecord(s *series.Sender[*sender]) []*series.Record {
+// infoSeries returns the series of a sender's target_info.
+func (c *converter) infoSeries(s *series.Sender[*sender]) *series.Record {
 	st := s.State
-	if len(st.infoRecord) > 0 {
-		return st.infoRecord
+	if st.infoSeries != nil {
+		return st.infoSeries
 	}
-	r, kept := st.tenant.Records.Hold(st.info, s.Target, st.room())
-	if !kept {
-		return []*series.Record{c.looseRecord(r)}
+	var pt point
+	if !c.findSeries(&task{sender: s, scope: &scope{kept: true}, metric: &metric{kept: true}}, &pt, []labels.Labels{st.info}) {
+		return pt.record(0)
 	}
-	st.infoRecord = []*series.Record{r}
-	return st.infoRecord
+	st.infoSeries = pt.record(0)
+	return st.infoSeries
 }
 
 // endInfo marks a replaced target_info stale, until a commit has taken it.
 func (c *converter) endInfo(r *series.Record, ms int64) {
-	c.hold(r.Owner)
-	if r.Ended() || ms <= r.OfferedMs() && r.OfferedMs() == r.AckedMs() {
+	c.hold(r.Owner())
+	g := r.Alone()
+	if g.Ended() || ms <= g.OfferedMs() && g.OfferedMs() == g.AckedMs() {
 		return
 	}
-	c.stageInfo([]*series.Record{r}, max(ms, r.OfferedMs()), math.Float64bits(staleNaN))
+	c.stageInfo(g, max(ms, g.OfferedMs()), staleNaN)
 }
 
-func (c *converter) stageInfo(records []*series.Record, ms int64, bits uint64) {
-	if c.judge(records[0], ms, bits) == series.Fresh {
-		c.values = append(c.values, bits)
-		c.stage(staged{records: records, family: &c.opts.infoFamily, ms: ms, exemplars: -1})
+// stageInfo stages a sample of target_info, whose owner is held.
+func (c *converter) stageInfo(g *series.Group, ms int64, v float64) {
+	if c.judge(g, 0, ms, math.Float64bits(v)) == series.Fresh {
+		c.value(v)
+		c.put(staged{group: g, family: &c.opts.infoFamily, ms: ms, values: int32(len(c.values) - 1), exemplars: -1})
 	}
 }
 

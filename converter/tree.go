@@ -1,6 +1,8 @@
 package converter
 
 import (
+	"iter"
+
 	"github.com/prometheus/prometheus/model/labels"
 	promstorage "github.com/prometheus/prometheus/storage"
 
@@ -32,8 +34,8 @@ type sender struct {
 	warnedMs int64
 	// info are the labels of target_info, empty for none.
 	info labels.Labels
-	// infoRecord is its series once there was a point, empty before.
-	infoRecord []*series.Record
+	// infoSeries is its series once there was a point, nil before.
+	infoSeries *series.Record
 
 	scopes series.Index[*scope]
 }
@@ -56,42 +58,103 @@ type metric struct {
 	start  bool // points carry a start timestamp
 	reject Reason
 	points series.Index[point]
+	// shape is the layout of the point made last, which others share.
+	shape string
+}
+
+// layout returns bounds or quantiles as a string that outlives the request: the
+// one that the metric's last new point had, if they are the same.
+func (m *metric) layout(raw []byte) string {
+	if m.shape != string(raw) {
+		m.shape = string(raw)
+	}
+	return m.shape
 }
 
 // point is what is known about one stream of points: its series.
 type point struct {
-	// records are the point's series, in the order in which its type appends
-	// them.
-	records []*series.Record
+	// group are the point's series, in the order in which its type appends them,
+	// as long as they are written together.
+	group *series.Group
+	// other says what is unusual, nil for nothing.
+	other *unusual
 	// layout is what the list of series was built for: raw bounds or quantiles.
 	layout string
 	hasSum bool
 	reject Reason
-	detail string
-	// gaps says that some records are nil: series that relabelling dropped.
-	gaps bool
 }
 
-// dropped reports whether relabelling left no series.
-func (p *point) dropped() bool {
-	for _, r := range p.records {
-		if r != nil {
-			return false
+// unusual is what few points need.
+type unusual struct {
+	// records are the point's series when they are no group. Nil ones are series
+	// that relabelling dropped.
+	records []*series.Record
+	detail  string // why the point is rejected
+}
+
+// detail says more about why the point is rejected.
+func (p *point) detail() string {
+	if p.other == nil {
+		return ""
+	}
+	return p.other.detail
+}
+
+// refuse makes the point one that is rejected.
+func (p *point) refuse(reason Reason, detail string) {
+	*p = point{layout: p.layout, hasSum: p.hasSum, reject: reason}
+	if detail != "" {
+		p.other = &unusual{detail: detail}
+	}
+}
+
+// records returns how many series the point has, dropped ones included.
+func (p *point) len() int {
+	switch {
+	case p.group != nil:
+		return p.group.Len()
+	case p.other != nil:
+		return len(p.other.records)
+	}
+	return 0
+}
+
+// record returns series i, nil for one that relabelling dropped.
+func (p *point) record(i int) *series.Record {
+	if p.group != nil {
+		return p.group.Record(i)
+	}
+	return p.other.records[i]
+}
+
+// held returns the series that the point holds.
+func (p *point) held() iter.Seq[*series.Record] {
+	return func(yield func(*series.Record) bool) {
+		for i := range p.len() {
+			if r := p.record(i); r != nil && !yield(r) {
+				return
+			}
 		}
 	}
-	return true
 }
 
 // Costs of the tree's nodes beyond their index entries, in bytes.
 const (
-	senderCost = 400
-	scopeCost  = 160
-	metricCost = 320
-	pointCost  = 64
+	senderCost  = 400
+	scopeCost   = 160
+	metricCost  = 320
+	pointCost   = 40
+	unusualCost = 40
 )
 
 // size returns what the point costs beyond its records.
-func (p *point) size() int { return pointCost + 8*len(p.records) + len(p.layout) }
+func (p *point) size() int {
+	n := pointCost + len(p.layout)
+	if p.other != nil {
+		n += unusualCost + 8*len(p.other.records) + len(p.other.detail)
+	}
+	return n
+}
 
 // noRoom is the budget of what hangs below something that is not kept: it
 // serves one request and is accounted nowhere.
@@ -121,7 +184,7 @@ func (s *sender) Sweep(before uint32, everything bool, refs []promstorage.Series
 				if !everything && p.Used >= before {
 					return false
 				}
-				refs = s.release(p.Value.records, refs)
+				refs = s.release(p.Value.held(), refs)
 				return true
 			})
 			gone := everything || m.Used < before && m.Value.points.Len() == 0
@@ -134,17 +197,17 @@ func (s *sender) Sweep(before uint32, everything bool, refs []promstorage.Series
 	})
 	if everything {
 		s.kept = false
-		refs = s.release(s.infoRecord, refs)
-		s.infoRecord = nil
+		if s.infoSeries != nil {
+			refs = s.tenant.Records.Release(s.infoSeries, s.budget, refs)
+		}
+		s.infoSeries = nil
 	}
 	return refs
 }
 
-func (s *sender) release(records []*series.Record, refs []promstorage.SeriesRef) []promstorage.SeriesRef {
-	for _, r := range records {
-		if r == nil {
-			continue
-		}
+// release gives records back that points held.
+func (s *sender) release(records iter.Seq[*series.Record], refs []promstorage.SeriesRef) []promstorage.SeriesRef {
+	for r := range records {
 		refs = s.tenant.Records.Release(r, s.budget, refs)
 	}
 	return refs

@@ -130,6 +130,8 @@ type task struct {
 	scope  *scope
 	metric *metric
 	newest int64 // ms of the newest accepted point
+	// last is the point that was found last, behind which the next one stands.
+	last *series.Entry[point]
 }
 
 // admit makes the checks that every point has to pass, before its series are

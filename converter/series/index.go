@@ -13,27 +13,71 @@ const MaxKey = 16 << 10
 // share of free ones, and the entry's own header.
 const (
 	aliasCost = 40
-	entryCost = 48
+	entryCost = 64
 )
 
 // Index finds values of one kind below one parent. The zero value is empty and
 // ready. It is guarded by the lock of the target it belongs to.
+//
+// Senders repeat themselves: what came behind an entry the last time is compared
+// first, and only what comes in another order is looked up.
 type Index[V any] struct {
 	raw   map[string]*Entry[V]
 	canon map[Digest]*Entry[V]
+	first *Entry[V] // what a request began with the last time
 }
 
 // Entry is a canonical value and how often it is known by raw bytes.
 type Entry[V any] struct {
 	Value V
+	key   string    // its first spelling
+	next  *Entry[V] // what came behind it the last time
 	// Used is the [Cache.Epoch] of the last use.
 	Used    uint32
 	aliases uint8
 	cost    int32
 }
 
-// Get returns the entry behind raw bytes that were seen before, or nil.
-func (x *Index[V]) Get(raw []byte) *Entry[V] { return x.raw[string(raw)] }
+// Key returns the entry's first spelling, if it is known by raw bytes.
+func (e *Entry[V]) Key() string { return e.key }
+
+// Next returns what came behind prev the last time, or first of all for nil.
+// It may be nil.
+func (x *Index[V]) Next(prev *Entry[V]) *Entry[V] {
+	e := x.first
+	if prev != nil {
+		e = prev.next
+	}
+	if e != nil && e.aliases == gone {
+		return nil // Prev is gone itself.
+	}
+	return e
+}
+
+// Get returns the entry behind raw bytes that were seen before, or nil. Prev is
+// the entry before it in the request, nil for none.
+func (x *Index[V]) Get(raw []byte, prev *Entry[V]) *Entry[V] {
+	if e := x.Next(prev); e != nil && e.key == string(raw) {
+		return e
+	}
+	e := x.raw[string(raw)]
+	if e != nil {
+		x.Follow(prev, e)
+	}
+	return e
+}
+
+// Follow notes that e came behind prev. Of entries that are not known by raw
+// bytes nothing is noted.
+func (x *Index[V]) Follow(prev, e *Entry[V]) {
+	switch {
+	case e.aliases == 0 || e.aliases == gone:
+	case prev == nil:
+		x.first = e
+	case prev.aliases != gone:
+		prev.next = e
+	}
+}
 
 // Find returns the entry of a meaning and remembers raw as one of its
 // spellings when there is room, or returns nil.
@@ -68,7 +112,11 @@ func (x *Index[V]) alias(raw []byte, e *Entry[V], b *Budget) {
 	}
 	e.aliases++
 	e.cost += int32(aliasCost + len(raw))
-	x.raw[string(raw)] = e
+	key := string(raw)
+	if e.aliases == 1 {
+		e.key = key
+	}
+	x.raw[key] = e
 }
 
 // Resize notes that the value of a kept entry takes by bytes more than before.
@@ -100,7 +148,12 @@ func (x *Index[V]) Sweep(b *Budget, drop func(*Entry[V]) bool) {
 	for k, e := range x.raw {
 		if e.aliases == gone {
 			delete(x.raw, k)
+		} else if e.next != nil && e.next.aliases == gone {
+			e.next = nil
 		}
+	}
+	if x.first != nil && x.first.aliases == gone {
+		x.first = nil
 	}
 }
 

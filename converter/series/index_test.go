@@ -16,7 +16,7 @@ func TestIndexAliases(t *testing.T) {
 	var x Index[string]
 	b := &Budget{maxBytes: 1 << 20}
 	spelling := func(n int) []byte { return fmt.Appendf(nil, "spelling %d", n) }
-	require.Nil(t, x.Get(spelling(0)))
+	require.Nil(t, x.Get(spelling(0), nil))
 	require.Nil(t, x.Find(spelling(0), Digest{1}, b))
 	require.Zero(t, x.Len())
 	require.Zero(t, b.bytes.Load(), "a miss costs nothing")
@@ -27,14 +27,14 @@ func TestIndexAliases(t *testing.T) {
 	for n := range MaxAliases + 3 {
 		before := b.bytes.Load()
 		if n > 0 {
-			require.Nil(t, x.Get(spelling(n)))
+			require.Nil(t, x.Get(spelling(n), nil))
 			require.Same(t, e, x.Find(spelling(n), Digest{1}, b))
 		}
 		if n < MaxAliases {
-			require.Same(t, e, x.Get(spelling(n)))
+			require.Same(t, e, x.Get(spelling(n), nil))
 			continue
 		}
-		require.Nil(t, x.Get(spelling(n)), "spelling %d is one too many", n)
+		require.Nil(t, x.Get(spelling(n), nil), "spelling %d is one too many", n)
 		require.Equal(t, before, b.bytes.Load())
 	}
 	require.Nil(t, x.Find(spelling(0), Digest{1, 1}, b), "another meaning")
@@ -48,7 +48,7 @@ func TestIndexCopiesKeys(t *testing.T) {
 	key := []byte("a key in a request")
 	x.Add(key, Digest{1}, 1, 0, b)
 	clear(key)
-	require.NotNil(t, x.Get([]byte("a key in a request")))
+	require.NotNil(t, x.Get([]byte("a key in a request"), nil))
 }
 
 // A key that is too long is not kept, but its value is.
@@ -59,11 +59,11 @@ func TestIndexLongKeys(t *testing.T) {
 	e, kept := x.Add(long, Digest{1}, 1, 0, b)
 	require.True(t, kept)
 	require.Less(t, b.bytes.Load(), int64(MaxKey))
-	require.Nil(t, x.Get(long))
+	require.Nil(t, x.Get(long, nil))
 	require.Same(t, e, x.Find(long, Digest{1}, b))
-	require.Nil(t, x.Get(long))
+	require.Nil(t, x.Get(long, nil))
 	require.Same(t, e, x.Find(longest, Digest{1}, b))
-	require.Same(t, e, x.Get(longest))
+	require.Same(t, e, x.Get(longest, nil))
 }
 
 // Without room an entry serves its caller and is not found again; without room
@@ -75,17 +75,55 @@ func TestIndexWithoutRoom(t *testing.T) {
 	require.False(t, kept)
 	require.Equal(t, 1, e.Value)
 	require.Zero(t, x.Len())
-	require.Nil(t, x.Get([]byte("a")))
+	require.Nil(t, x.Get([]byte("a"), nil))
 	require.Nil(t, x.Find([]byte("a"), Digest{1}, b))
 	require.Zero(t, b.bytes.Load())
 	require.True(t, b.refused.Load())
 
 	e, kept = x.Add([]byte("a"), Digest{1}, 1, 10, b)
 	require.True(t, kept)
-	require.Nil(t, x.Get([]byte("a")))
+	require.Nil(t, x.Get([]byte("a"), nil))
 	require.Same(t, e, x.Find([]byte("a"), Digest{1}, b))
 	x.Sweep(b, func(*Entry[int]) bool { return true })
 	require.Zero(t, b.bytes.Load())
+}
+
+// What came behind an entry is expected there again, and found elsewhere too.
+func TestIndexNext(t *testing.T) {
+	var x Index[string]
+	b := &Budget{maxBytes: 1 << 20}
+	entries := make(map[string]*Entry[string])
+	for i, k := range []string{"a", "b", "c"} {
+		entries[k], _ = x.Add([]byte(k), Digest{uint64(i)}, k, 0, b)
+	}
+	walk := func(keys ...string) {
+		var prev *Entry[string]
+		for _, k := range keys {
+			e := x.Get([]byte(k), prev)
+			require.Same(t, entries[k], e)
+			require.Equal(t, k, e.Key())
+			prev = e
+		}
+	}
+	require.Nil(t, x.Next(nil))
+	for range 2 {
+		walk("a", "b", "c")
+		require.Same(t, entries["a"], x.Next(nil))
+		require.Same(t, entries["c"], x.Next(entries["b"]))
+		walk("c", "a", "b")
+		require.Same(t, entries["c"], x.Next(nil))
+		require.Same(t, entries["a"], x.Next(entries["c"]))
+	}
+	x.Sweep(b, func(e *Entry[string]) bool { return e.Value == "a" })
+	require.Nil(t, x.Next(entries["c"]), "what was dropped is not expected any more")
+	require.Same(t, entries["b"], x.Next(entries["a"]), "what stays is found behind what went")
+	x.Follow(entries["a"], entries["b"])
+	x.Follow(entries["c"], entries["a"])
+	require.Nil(t, x.Next(entries["c"]))
+	require.Same(t, entries["c"], x.Next(nil))
+	x.Sweep(b, func(e *Entry[string]) bool { return e.Value == "c" })
+	require.Nil(t, x.Next(nil))
+	walk("b")
 }
 
 // Random use beside a model of maps: what is found, what is dropped with all
@@ -115,12 +153,13 @@ func TestIndexAgainstModel(t *testing.T) {
 				m.spellings[raw] = true
 			}
 		}
+		var prev *Entry[int] // also one that was dropped since
 		for step := range 500 {
 			meaning := rnd.IntN(30)
 			d := Digest{uint64(meaning)}
 			raw := fmt.Sprintf("%d in spelling %d", meaning, rnd.IntN(7))
 			m := entries[d]
-			e := x.Get([]byte(raw))
+			e := x.Get([]byte(raw), prev)
 			require.Equal(t, m != nil && m.spellings[raw], e != nil)
 			if e == nil {
 				e = x.Find([]byte(raw), d, b)
@@ -142,6 +181,10 @@ func TestIndexAgainstModel(t *testing.T) {
 				}
 			}
 			require.Equal(t, m.value, e.Value)
+			x.Follow(prev, e)
+			if prev = e; rnd.IntN(5) == 0 {
+				prev = nil
+			}
 			if rnd.IntN(50) == 0 {
 				limit := rnd.IntN(step + 1)
 				x.Sweep(b, func(e *Entry[int]) bool { return e.Value < limit })

@@ -123,7 +123,7 @@ func TestRecord(t *testing.T) {
 			check 2 -9223372036854775807 1 = repeated`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRecord(labels.EmptyLabels(), new(Target))
+			g := newGroup([]labels.Labels{labels.EmptyLabels()}, new(Target))
 			for line := range strings.SplitSeq(strings.TrimSpace(story), "\n") {
 				line = strings.TrimSpace(line)
 				var op, equals, want string
@@ -134,12 +134,12 @@ func TestRecord(t *testing.T) {
 				require.GreaterOrEqual(t, n, 4, line)
 				switch op {
 				case "offer":
-					r.Offer(ms, bits, txn)
+					g.Offer(ms, []uint64{bits}, txn)
 				case "ack", "fail":
-					r.Settle(ms, bits, txn, op == "ack")
+					g.Settle(ms, []uint64{bits}, txn, op == "ack")
 				case "check":
 					for range 2 { // A check changes nothing.
-						require.Equal(t, want, verdictNames[r.Check(ms, bits, txn)], line)
+						require.Equal(t, want, verdictNames[g.Check(0, ms, bits, txn)], line)
 					}
 				default:
 					t.Fatal(line)
@@ -151,7 +151,7 @@ func TestRecord(t *testing.T) {
 
 var verdictNames = map[Verdict]string{Fresh: "fresh", Same: "same", Repeated: "repeated", Conflict: "conflict", Late: "late"}
 
-// history is what a [Record] sums up: all that ever happened to a series.
+// history is what the marks of a series sum up: all that ever happened to a series.
 type history struct {
 	offers []offered
 	acked  []offered
@@ -208,12 +208,12 @@ func (h *history) check(ms int64, bits uint64, txn uint32) Verdict {
 }
 
 // Random requests that overlap: each offers some samples that were judged
-// Fresh and is settled later, in any order. The record agrees with its history
+// Fresh and is settled later, in any order. The marks agree with their history
 // about every sample at every moment.
 func TestRecordAgainstHistory(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
-		r := newRecord(labels.EmptyLabels(), new(Target))
+		g := newGroup([]labels.Labels{labels.EmptyLabels()}, new(Target))
 		h := new(history)
 		open := make(map[uint32][]offered)
 		txn := uint32(0)
@@ -223,11 +223,11 @@ func TestRecordAgainstHistory(t *testing.T) {
 				open[txn] = nil
 				for range 1 + rnd.IntN(4) {
 					ms, bits := int64(rnd.IntN(6)), uint64(rnd.IntN(3))
-					if r.Check(ms, bits, txn) != Fresh {
+					if g.Check(0, ms, bits, txn) != Fresh {
 						continue
 					}
 					o := offered{ms, bits, txn, true}
-					r.Offer(ms, bits, txn)
+					g.Offer(ms, []uint64{bits}, txn)
 					h.offers = append(h.offers, o)
 					open[txn] = append(open[txn], o)
 				}
@@ -238,7 +238,7 @@ func TestRecordAgainstHistory(t *testing.T) {
 				}
 				acknowledged := rnd.IntN(3) > 0
 				for _, o := range open[done] {
-					r.Settle(o.ms, o.bits, done, acknowledged)
+					g.Settle(o.ms, []uint64{o.bits}, done, acknowledged)
 					if acknowledged {
 						h.acked = append(h.acked, o)
 					}
@@ -253,7 +253,7 @@ func TestRecordAgainstHistory(t *testing.T) {
 			for ms := range int64(7) {
 				for bits := range uint64(3) {
 					for who := max(txn, 4) - 4; who <= txn+1; who++ {
-						if want, got := h.check(ms, bits, who), r.Check(ms, bits, who); want != got {
+						if want, got := h.check(ms, bits, who), g.Check(0, ms, bits, who); want != got {
 							t.Fatalf("seed %d: %d at %d for %d is %s, not %s; %+v",
 								seed, bits, ms, who, verdictNames[got], verdictNames[want], h)
 						}
@@ -261,19 +261,19 @@ func TestRecordAgainstHistory(t *testing.T) {
 				}
 			}
 			if a := h.latest(); a != nil {
-				require.Equal(t, a.ms, r.AckedMs())
+				require.Equal(t, a.ms, g.AckedMs())
 			} else {
-				require.Equal(t, int64(math.MinInt64), r.AckedMs())
+				require.Equal(t, int64(math.MinInt64), g.AckedMs())
 			}
 			if o := h.newest(); o != nil {
-				require.Equal(t, o.ms, r.OfferedMs())
+				require.Equal(t, o.ms, g.OfferedMs())
 			}
 		}
 	}
 }
 
 func TestRecordRef(t *testing.T) {
-	r := newRecord(labels.FromStrings("a", "b"), nil)
+	r := newGroup([]labels.Labels{labels.FromStrings("a", "b")}, nil).Record(0)
 	require.Zero(t, r.Ref())
 	r.SetRef(math.MaxUint64)
 	require.EqualValues(t, uint64(math.MaxUint64), r.Ref())

@@ -28,32 +28,66 @@ type recordShard struct {
 	clash map[string]*Record
 }
 
-// Hold returns the record of ls, made for owner if there is none, and counts
-// the caller as one that holds it until [Records.Release]. Without room in the
-// budget a new record is returned for this request alone: kept is false, and
-// there is nothing to release.
-func (x *Records) Hold(ls labels.Labels, owner *Target, b *Budget) (r *Record, kept bool) {
+// Hold returns the record of ls and counts the caller as one that holds it until
+// [Records.Release], or nil if nobody knows the series.
+func (x *Records) Hold(ls labels.Labels) *Record {
 	hash := ls.Hash()
 	s := &x.shards[hash%recordShards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r := s.find(hash, ls); r != nil {
-		if r.holders < math.MaxUint16 {
-			r.holders++
-		}
-		if r.holders > 1 {
-			r.shared.Store(true)
-		}
-		return r, true
+	r := s.find(hash, ls)
+	if r == nil {
+		return nil
 	}
-	r = newRecord(ls, owner)
-	if !b.reserve(recordCost+int(ls.ByteSize()), 1) {
-		return r, false
+	if r.holders < math.MaxUint16 {
+		r.holders++
+	}
+	if r.holders > 1 {
+		r.shared.Store(true)
+	}
+	return r
+}
+
+// Add makes the series of label sets that nobody knows, as one group whose
+// owner is given, and counts the caller as one that holds each of them. Without
+// room in the budget for all of them they serve this request alone: kept is
+// false, and there is nothing to release. It returns nil when another target's
+// request came first with one of them: hold that, and add the others.
+func (x *Records) Add(sets []labels.Labels, owner *Target, b *Budget) (g *Group, kept bool) {
+	g = newGroup(sets, owner)
+	size := 0
+	for i := range g.records {
+		size += g.records[i].cost()
+	}
+	if !b.reserve(size, len(sets)) {
+		return g, false
+	}
+	for i := range g.records {
+		if !x.add(&g.records[i]) {
+			for j := range g.records[:i] {
+				x.Release(&g.records[j], b, nil)
+				size -= g.records[j].cost()
+			}
+			b.release(size, len(sets)-i)
+			return nil, false
+		}
+	}
+	return g, true
+}
+
+// add makes a record known, unless its series is already.
+func (x *Records) add(r *Record) bool {
+	hash := r.Labels.Hash()
+	s := &x.shards[hash%recordShards]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.find(hash, r.Labels) != nil {
+		return false
 	}
 	r.holders = 1
 	s.add(hash, r)
-	x.count(ls, 1)
-	return r, true
+	x.count(r.Labels, 1)
+	return true
 }
 
 // count keeps the number of series per metric name.
@@ -163,7 +197,7 @@ func (x *Records) Release(r *Record, b *Budget, refs []storage.SeriesRef) []stor
 	} else {
 		delete(s.clash, string(r.Labels.Bytes(nil)))
 	}
-	b.release(recordCost+int(r.Labels.ByteSize()), 1)
+	b.release(r.cost(), 1)
 	x.count(r.Labels, -1)
 	if ref := r.Ref(); ref != 0 {
 		refs = append(refs, ref)

@@ -60,27 +60,36 @@ func clashing(t testing.TB) (a, b labels.Labels) {
 	}
 }
 
+// hold returns the record of a series, made if need be.
+func hold(x *Records, ls labels.Labels, owner *Target, b *Budget) (r *Record, kept bool) {
+	if r := x.Hold(ls); r != nil {
+		return r, true
+	}
+	g, kept := x.Add([]labels.Labels{ls}, owner, b)
+	return g.Record(0), kept
+}
+
 func TestRecords(t *testing.T) {
 	var x Records
 	b := &Budget{maxBytes: 1 << 20}
 	one, two := new(Target), new(Target)
 	up := labels.FromStrings("__name__", "up", "job", "a")
 
-	r, kept := x.Hold(up, one, b)
+	r, kept := hold(&x, up, one, b)
 	require.True(t, kept)
-	require.Same(t, one, r.Owner)
-	again, kept := x.Hold(labels.FromStrings("__name__", "up", "job", "a"), two, b)
+	require.Same(t, one, r.Owner())
+	again, kept := hold(&x, labels.FromStrings("__name__", "up", "job", "a"), two, b)
 	require.True(t, kept)
 	require.Same(t, r, again, "one series has one record")
-	require.Same(t, one, again.Owner, "the first target owns it")
-	other, kept := x.Hold(labels.FromStrings("__name__", "up", "job", "b"), two, b)
+	require.Same(t, one, again.Owner(), "the first target owns it")
+	other, kept := hold(&x, labels.FromStrings("__name__", "up", "job", "b"), two, b)
 	require.True(t, kept)
 	require.NotSame(t, r, other)
 	require.EqualValues(t, 2, b.series.Load())
 
 	r.SetRef(7)
 	require.Empty(t, x.Release(r, b, nil), "somebody still holds it")
-	still, _ := x.Hold(up, two, b)
+	still, _ := hold(&x, up, two, b)
 	require.Same(t, r, still)
 	require.Empty(t, x.Release(r, b, nil))
 	require.Equal(t, []storage.SeriesRef{1, 7}, x.Release(r, b, []storage.SeriesRef{1}))
@@ -88,9 +97,9 @@ func TestRecords(t *testing.T) {
 	require.Zero(t, b.bytes.Load())
 	require.Zero(t, b.series.Load())
 
-	fresh, _ := x.Hold(up, two, b)
+	fresh, _ := hold(&x, up, two, b)
 	require.NotSame(t, r, fresh, "what nobody holds is forgotten")
-	require.Same(t, two, fresh.Owner)
+	require.Same(t, two, fresh.Owner())
 	require.Zero(t, fresh.Ref())
 }
 
@@ -101,23 +110,23 @@ func TestRecordsClash(t *testing.T) {
 	b := &Budget{maxBytes: 1 << 20}
 	for _, order := range [][2]labels.Labels{{la, lb}, {lb, la}} {
 		var x Records
-		first, _ := x.Hold(order[0], nil, b)
-		second, kept := x.Hold(order[1], nil, b)
+		first, _ := hold(&x, order[0], nil, b)
+		second, kept := hold(&x, order[1], nil, b)
 		require.True(t, kept)
 		require.NotSame(t, first, second)
 		first.SetRef(1)
 		second.SetRef(2)
 
 		require.Equal(t, []storage.SeriesRef{1}, x.Release(first, b, nil))
-		again, kept := x.Hold(order[1], nil, b)
+		again, kept := hold(&x, order[1], nil, b)
 		require.True(t, kept)
 		require.Same(t, second, again, "it is found though the other one went")
-		third, _ := x.Hold(order[0], nil, b)
+		third, _ := hold(&x, order[0], nil, b)
 		require.NotSame(t, second, third)
 
 		require.Empty(t, x.Release(second, b, nil))
 		require.Equal(t, []storage.SeriesRef{2}, x.Release(second, b, nil))
-		fourth, _ := x.Hold(order[0], nil, b)
+		fourth, _ := hold(&x, order[0], nil, b)
 		require.Same(t, third, fourth)
 		x.Release(third, b, nil)
 		x.Release(third, b, nil)
@@ -135,22 +144,22 @@ func TestRecordsClash(t *testing.T) {
 func TestRecordsWithoutRoom(t *testing.T) {
 	up, down := labels.FromStrings("a", "up"), labels.FromStrings("a", "dn")
 	for name, b := range map[string]*Budget{
-		"no bytes":  {maxBytes: recordCost + int64(up.ByteSize())},
+		"no bytes":  {maxBytes: recordCost + groupCost + int64(up.ByteSize())},
 		"no series": {maxBytes: 1 << 20, maxSeries: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var x Records
-			r, kept := x.Hold(up, nil, b)
+			r, kept := hold(&x, up, nil, b)
 			require.True(t, kept)
 			held := [2]int64{b.bytes.Load(), b.series.Load()}
-			lost, kept := x.Hold(down, nil, b)
+			lost, kept := hold(&x, down, nil, b)
 			require.False(t, kept)
 			require.True(t, labels.Equal(down, lost.Labels))
 			require.True(t, b.refused.Load())
-			other, kept := x.Hold(down, nil, b)
+			other, kept := hold(&x, down, nil, b)
 			require.False(t, kept)
 			require.NotSame(t, lost, other)
-			again, kept := x.Hold(up, nil, b)
+			again, kept := hold(&x, up, nil, b)
 			require.True(t, kept, "what is there needs no room")
 			require.Same(t, r, again)
 			require.Equal(t, held[0], b.bytes.Load())
@@ -160,7 +169,7 @@ func TestRecordsWithoutRoom(t *testing.T) {
 			x.Release(r, b, nil)
 			require.Zero(t, b.bytes.Load())
 			require.Zero(t, b.series.Load())
-			_, kept = x.Hold(down, nil, b)
+			_, kept = hold(&x, down, nil, b)
 			require.True(t, kept)
 		})
 	}
@@ -173,13 +182,13 @@ func TestRecordsHeldTooOften(t *testing.T) {
 	up := labels.FromStrings("a", "up")
 	var r *Record
 	for range math.MaxUint16 + 10 {
-		r, _ = x.Hold(up, nil, b)
+		r, _ = hold(&x, up, nil, b)
 	}
 	r.SetRef(1)
 	for range math.MaxUint16 + 10 {
 		require.Empty(t, x.Release(r, b, nil))
 	}
-	again, kept := x.Hold(up, nil, b)
+	again, kept := hold(&x, up, nil, b)
 	require.True(t, kept)
 	require.Same(t, r, again)
 }
@@ -194,10 +203,10 @@ func TestRecordsAgainstModel(t *testing.T) {
 	size := int64(0)
 	for range 20_000 {
 		ls := labels.FromStrings("a", fmt.Sprint(rnd.IntN(40)), "pad", strings.Repeat("x", rnd.IntN(3)*20))
-		cost := int64(recordCost) + int64(ls.ByteSize())
+		cost := int64(recordCost+groupCost) + int64(ls.ByteSize())
 		known := byLabels[ls.String()]
 		if rnd.IntN(2) == 0 {
-			r, kept := x.Hold(ls, nil, b)
+			r, kept := hold(&x, ls, nil, b)
 			require.Equal(t, known != nil || size+cost <= b.maxBytes, kept)
 			switch {
 			case !kept:
