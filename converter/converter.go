@@ -100,6 +100,7 @@ func newConverter(o *settings) *converter {
 func (c *converter) begin(body []byte, app promstorage.AppenderV2, tenant *series.Tenant[*sender], txn, epoch uint32, nowMs int64) {
 	c.body, c.app, c.tenant, c.txn, c.epoch, c.nowMs = body, app, tenant, txn, epoch, nowMs
 	c.targeter, _ = app.(storage.TargetAppender)
+	c.slab.begin()
 }
 
 // reset clears every reference to the request and drops what grew beyond its

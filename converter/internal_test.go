@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/stretchr/testify/require"
 
 	"github.com/otlpgw/otlpgw/converter/convertertest"
@@ -255,17 +256,22 @@ func TestSlab(t *testing.T) {
 	}
 	var all []any
 	for n := range 300 {
-		counts := make([]uint64, n%7+1)
-		for i := range counts {
-			counts[i] = uint64(i + 1)
+		if n%40 == 0 {
+			s.begin()
 		}
-		h := s.histogram()
-		spans, deltas := s.layout(counts, int64(n), 0, 1)
+		counts := make([]uint64, n%47+1)
+		for i := range counts {
+			if i%5 == 0 || n%3 == 0 { // Gaps are longer than maxGap, or there are none.
+				counts[i] = uint64(i + 1)
+			}
+		}
+		h := s.shell()
+		spans, deltas := s.layout(h.span[:0:1], counts, int64(n))
 		values := s.floats(n % 5)
 		require.Equal(t, len(spans), cap(spans))
 		require.Equal(t, len(deltas), cap(deltas))
 		require.Equal(t, len(values), cap(values))
-		claim(reflect.ValueOf(h).Pointer())
+		claim(reflect.ValueOf(&h.h).Pointer())
 		for i := range spans {
 			claim(reflect.ValueOf(&spans[i]).Pointer())
 		}
@@ -278,13 +284,13 @@ func TestSlab(t *testing.T) {
 		all = append(all, h, spans, deltas, values) // Nothing is collected meanwhile.
 	}
 	require.NotEmpty(t, all)
-	s.layout(make([]uint64, 5), 0, 0, 1)
+	s.layout(nil, make([]uint64, 5), 0)
 	huge := make([]uint64, 1<<17)
 	for i := range huge {
 		huge[i] = uint64(i)
 	}
-	s.layout(huge, 0, 0, 1)
-	require.LessOrEqual(t, cap(s.deltas), slabValues, "the rest of a huge histogram pins all of it")
+	s.layout(make([]histogram.Span, 0, 1), huge, 0)
+	require.LessOrEqual(t, cap(s.deltas), maxDeltas, "the rest of a huge histogram pins all of it")
 }
 
 func TestMetrics(t *testing.T) {

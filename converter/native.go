@@ -1,8 +1,11 @@
 package converter
 
 import (
+	"encoding/binary"
+	"hash/maphash"
 	"math"
 	"math/bits"
+	"unsafe"
 
 	"github.com/prometheus/prometheus/model/histogram"
 
@@ -30,23 +33,24 @@ func (c *converter) exponentialPoint(t *task, b []byte) (Reason, *otlp.Error) {
 	if reason != accepted {
 		return c.refuse(&p.Point, reason)
 	}
-	var h *histogram.Histogram
+	in := c.slab.shell()
+	h := &in.h
 	if stale {
-		h = c.slab.histogram()
-		*h = histogram.Histogram{Sum: staleNaN}
-	} else {
-		shift := max(0, p.Scale-histogram.ExponentialSchemaMax)
-		h = c.slab.histogram()
-		*h = histogram.Histogram{
-			Schema: p.Scale - shift, ZeroThreshold: p.ZeroThreshold, ZeroCount: p.ZeroCount,
-			Count: p.Count, Sum: notStale(p.Sum),
-		}
-		if h.ZeroThreshold == 0 {
-			h.ZeroThreshold = defaultZeroThreshold
-		}
-		// c.counts holds the positive counts and behind them the negative ones.
-		h.PositiveSpans, h.PositiveBuckets = c.slab.layout(c.counts[:c.positives], int64(p.Positive.Offset), uint(shift), 1)
-		h.NegativeSpans, h.NegativeBuckets = c.slab.layout(c.counts[c.positives:], int64(p.Negative.Offset), uint(shift), 1)
+		h.Sum = staleNaN
+		return c.stageNative(t, &p.Point, st, ms, h)
+	}
+	shift := max(0, p.Scale-histogram.ExponentialSchemaMax)
+	h.Schema, h.Count, h.Sum = p.Scale-shift, p.Count, notStale(p.Sum)
+	h.ZeroThreshold, h.ZeroCount = p.ZeroThreshold, p.ZeroCount
+	if h.ZeroThreshold == 0 {
+		h.ZeroThreshold = defaultZeroThreshold
+	}
+	// c.counts holds the positive counts and behind them the negative ones.
+	positive, first := mergeBuckets(c.counts[:c.positives], int64(p.Positive.Offset), uint(shift))
+	h.PositiveSpans, h.PositiveBuckets = c.slab.layout(in.span[:0:1], positive, first+1)
+	if c.positives < len(c.counts) {
+		negative, first := mergeBuckets(c.counts[c.positives:], int64(p.Negative.Offset), uint(shift))
+		h.NegativeSpans, h.NegativeBuckets = c.slab.layout(in.span[1:1:2], negative, first+1)
 	}
 	return c.stageNative(t, &p.Point, st, ms, h)
 }
@@ -54,8 +58,9 @@ func (c *converter) exponentialPoint(t *task, b []byte) (Reason, *otlp.Error) {
 // customPoint stages an explicit-bucket histogram as a native histogram with
 // custom buckets.
 func (c *converter) customPoint(t *task, p *otlp.Histogram, st, ms int64, stale bool) (Reason, *otlp.Error) {
-	h := c.slab.histogram()
-	*h = histogram.Histogram{Schema: histogram.CustomBucketsSchema, Sum: staleNaN}
+	in := c.slab.shell()
+	h := &in.h
+	h.Schema, h.Sum = histogram.CustomBucketsSchema, staleNaN
 	if !stale {
 		h.Count, h.Sum = p.Count, notStale(p.Sum)
 		n := finite(p.Bounds)
@@ -79,7 +84,7 @@ func (c *converter) customPoint(t *task, p *otlp.Histogram, st, ms int64, stale 
 				return c.refuse(&p.Point, ReasonBuckets)
 			}
 		}
-		h.PositiveSpans, h.PositiveBuckets = c.slab.layout(c.counts, 0, 0, 0)
+		h.PositiveSpans, h.PositiveBuckets = c.slab.layout(in.span[:0:1], c.counts, 0)
 	}
 	return c.stageNative(t, &p.Point, st, ms, h)
 }
@@ -94,7 +99,7 @@ func (c *converter) stageNative(t *task, p *otlp.Point, st, ms int64, h *histogr
 		c.detail = pt.detail()
 		return pt.reject, otlp.CheckExemplars(p.Exemplars)
 	}
-	c.values = append(c.values, nativeBits(h))
+	c.values = append(c.values, c.nativeBits(h))
 	return c.stagePoint(t, pt, p, &reading{st: st, ms: ms, h: h})
 }
 
@@ -133,12 +138,31 @@ func (c *converter) checkExponential(p *otlp.ExponentialHistogram) Reason {
 // indexFits reports whether the native indexes of n buckets from offset on are
 // 32-bit numbers.
 func indexFits(offset int32, n int, shift uint) bool {
-	return n == 0 || nativeIndex(int64(offset)+int64(n)-1, shift, 1) <= math.MaxInt32
+	return n == 0 || nativeIndex(int64(offset)+int64(n)-1, shift)+1 <= math.MaxInt32
 }
 
-// nativeIndex returns the native index of bucket i after merging 2^shift
-// buckets: OTLP's bucket 0 is (1, base], Prometheus's is (1/base, 1].
-func nativeIndex(i int64, shift uint, base int64) int64 { return i>>min(shift, 63) + base }
+// nativeIndex returns the index of bucket i after merging 2^shift buckets, in
+// OTLP's count: its bucket 0 is (1, base], Prometheus's is (1/base, 1], so that
+// one more is Prometheus's.
+func nativeIndex(i int64, shift uint) int64 { return i >> min(shift, 63) }
+
+// mergeBuckets merges 2^shift buckets into each, in place. It returns the index
+// of the first one.
+func mergeBuckets(counts []uint64, offset int64, shift uint) ([]uint64, int64) {
+	first := nativeIndex(offset, shift)
+	if shift == 0 {
+		return counts, first
+	}
+	merged := counts[:0]
+	for i, n := range counts {
+		if at := int(nativeIndex(offset+int64(i), shift) - first); at < len(merged) {
+			merged[at] += n
+		} else {
+			merged = append(merged, n) // At most at i, which was read.
+		}
+	}
+	return merged, first
+}
 
 // maxGap is how many empty buckets are spelled out rather than skipped by a
 // new span, which costs as much as two.
@@ -146,67 +170,65 @@ const maxGap = 2
 
 // layout turns dense counts into spans and deltas: empty buckets are left out,
 // but for gaps of at most maxGap. The first span's offset is the index of the
-// first bucket, those of the others are gap lengths.
-func (s *slab) layout(counts []uint64, offset int64, shift uint, base int64) ([]histogram.Span, []int64) {
-	spans, deltas := s.begin(len(counts))
-	var previous int64
-	last := int64(0) // native index of the last bucket written
-	for i := 0; i < len(counts); {
-		index := nativeIndex(offset+int64(i), shift, base)
-		n := uint64(0)
-		for i < len(counts) && nativeIndex(offset+int64(i), shift, base) == index {
-			n += counts[i]
-			i++
-		}
-		if n == 0 {
+// first bucket, those of the others are gap lengths. Spans go to the given
+// memory as long as they fit.
+func (s *slab) layout(spans []histogram.Span, counts []uint64, index int64) ([]histogram.Span, []int64) {
+	i := 0
+	for i < len(counts) && counts[i] == 0 {
+		i++
+	}
+	if i == len(counts) {
+		return nil, nil
+	}
+	spans = append(spans, histogram.Span{Offset: int32(index + int64(i))})
+	d := s.room(len(counts))
+	n, from := 0, 0 // deltas written, and those of them before the last span
+	gap := 0
+	previous := uint64(0)
+	for ; i < len(counts); i++ {
+		count := counts[i]
+		if count == 0 {
+			gap++
 			continue
 		}
-		gap := index - last - 1
-		switch {
-		case len(spans) == 0:
-			spans = append(spans, histogram.Span{Offset: int32(index)})
-		case gap > maxGap:
-			spans = append(spans, histogram.Span{Offset: int32(gap)})
-		default:
-			for range gap {
-				deltas = append(deltas, -previous)
+		if gap > maxGap {
+			spans[len(spans)-1].Length = uint32(n - from)
+			spans, from = s.more(spans, histogram.Span{Offset: int32(gap)}), n
+		} else {
+			for ; gap > 0; gap-- {
+				d[n] = -int64(previous)
 				previous = 0
-				spans[len(spans)-1].Length++
+				n++
 			}
 		}
-		spans[len(spans)-1].Length++
-		deltas = append(deltas, int64(n)-previous)
-		previous, last = int64(n), index
+		gap = 0
+		d[n] = int64(count - previous)
+		previous = count
+		n++
 	}
-	return s.end(spans, deltas)
+	spans[len(spans)-1].Length = uint32(n - from)
+	return spans[:len(spans):len(spans)], s.take(n)
 }
 
 // nativeBits is what the marks compare of a histogram: a hash of its value.
-func nativeBits(h *histogram.Histogram) uint64 {
-	x := uint64(14695981039346656037)
-	mix := func(v uint64) {
-		x = (x ^ v) * 1099511628211
-		x ^= x >> 32
+func (c *converter) nativeBits(h *histogram.Histogram) uint64 {
+	b := c.key[:0]
+	for _, v := range [...]uint64{
+		h.Count, math.Float64bits(h.Sum), h.ZeroCount, math.Float64bits(h.ZeroThreshold), uint64(h.Schema),
+		uint64(len(h.PositiveSpans)), uint64(len(h.PositiveBuckets)), uint64(len(h.NegativeSpans)), uint64(len(h.NegativeBuckets)),
+		maphash.Bytes(nativeSeed, memory(h.PositiveSpans)), maphash.Bytes(nativeSeed, memory(h.PositiveBuckets)),
+		maphash.Bytes(nativeSeed, memory(h.NegativeSpans)), maphash.Bytes(nativeSeed, memory(h.NegativeBuckets)),
+		maphash.Bytes(nativeSeed, memory(h.CustomValues)),
+	} {
+		b = binary.LittleEndian.AppendUint64(b, v)
 	}
-	mix(h.Count)
-	mix(math.Float64bits(h.Sum))
-	mix(h.ZeroCount)
-	mix(math.Float64bits(h.ZeroThreshold))
-	mix(uint64(h.Schema))
-	for _, spans := range [][]histogram.Span{h.PositiveSpans, h.NegativeSpans} {
-		mix(uint64(len(spans)))
-		for _, s := range spans {
-			mix(uint64(uint32(s.Offset))<<32 | uint64(s.Length))
-		}
-	}
-	for _, deltas := range [][]int64{h.PositiveBuckets, h.NegativeBuckets} {
-		mix(uint64(len(deltas)))
-		for _, d := range deltas {
-			mix(uint64(d))
-		}
-	}
-	for _, v := range h.CustomValues {
-		mix(math.Float64bits(v))
-	}
-	return x
+	c.key = b
+	return maphash.Bytes(nativeSeed, b)
+}
+
+var nativeSeed = maphash.MakeSeed()
+
+// memory returns the bytes that numbers are made of.
+func memory[T histogram.Span | int64 | float64](s []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(*new(T))))
 }

@@ -2,29 +2,51 @@ package converter
 
 import "github.com/prometheus/prometheus/model/histogram"
 
-// slab hands out memory for native histograms in chunks. The store keeps what
-// it is given, so nothing here is ever handed out twice; what is left of a
-// chunk serves the next request.
+// slab hands out memory for native histograms. The store keeps what it is given,
+// so nothing here is ever handed out twice; what is left of a chunk serves the
+// next request.
+//
+// A chunk is as large as what the request before used, so that a request takes
+// one chunk of histograms and one of deltas, and a histogram that a store keeps
+// pins what came with it and no more.
 type slab struct {
-	histograms []histogram.Histogram
-	spans      []histogram.Span
-	deltas     []int64
-	values     []float64
+	shells []shell
+	spans  []histogram.Span
+	deltas []int64
+	chunk  int // how many deltas there were at first
+	values []float64
+
+	used, last need
 }
 
-// Chunk sizes: a few kilobytes each, so that one kept histogram pins little.
+// shell is a histogram with room for one span of each sign, which most have.
+type shell struct {
+	h    histogram.Histogram
+	span [2]histogram.Span
+}
+
+// need is how many shells and deltas a request took.
+type need struct{ shells, deltas int }
+
+// Bounds of chunks: at least a small request's worth, at most some hundred
+// kilobytes.
 const (
-	slabHistograms = 32
-	slabSpans      = 256
-	slabValues     = 1024
+	minShells, maxShells = 8, 512
+	minDeltas, maxDeltas = 128, 16 << 10
+	slabSpans            = 256
+	slabValues           = 1024
 )
 
-func (s *slab) histogram() *histogram.Histogram {
-	if len(s.histograms) == 0 {
-		s.histograms = make([]histogram.Histogram, slabHistograms)
+// begin starts a request.
+func (s *slab) begin() { s.last, s.used = s.used, need{} }
+
+func (s *slab) shell() *shell {
+	if len(s.shells) == 0 {
+		s.shells = make([]shell, min(max(s.last.shells-s.used.shells, minShells), maxShells))
 	}
-	h := &s.histograms[0]
-	s.histograms = s.histograms[1:]
+	h := &s.shells[0]
+	s.shells = s.shells[1:]
+	s.used.shells++
 	return h
 }
 
@@ -41,33 +63,37 @@ func (s *slab) floats(n int) []float64 {
 	return v
 }
 
-// begin returns empty slices to append the spans and deltas of n buckets to,
-// with room for all of them: a histogram that outgrew a chunk would leave one
-// of its own size behind. End closes them and keeps the rest of their chunks.
-func (s *slab) begin(n int) ([]histogram.Span, []int64) {
-	// Between two spans lie more than maxGap empty buckets.
-	if spans := n/(maxGap+2) + 1; cap(s.spans) < spans {
-		s.spans = make([]histogram.Span, 0, max(spans, slabSpans))
+// room returns memory for at most n deltas, to be closed with take.
+func (s *slab) room(n int) []int64 {
+	if len(s.deltas) < n {
+		s.chunk = max(n, min(max(s.last.deltas-s.used.deltas+n, minDeltas), maxDeltas))
+		s.deltas = make([]int64, s.chunk)
 	}
-	if cap(s.deltas) < n {
-		s.deltas = make([]int64, 0, max(n, slabValues))
-	}
-	return s.spans[:0], s.deltas[:0]
+	return s.deltas
 }
 
-func (s *slab) end(spans []histogram.Span, deltas []int64) ([]histogram.Span, []int64) {
-	if len(spans) == 0 {
-		return nil, nil
+// take returns the first n deltas of what room returned. Of a chunk of more than
+// the bound the rest is nothing: it would pin what one huge histogram needed.
+func (s *slab) take(n int) []int64 {
+	d := s.deltas[:n:n]
+	s.deltas = s.deltas[n:]
+	s.used.deltas += n
+	if s.chunk > maxDeltas {
+		s.deltas = nil
 	}
-	s.spans, s.deltas = rest(spans, slabSpans), rest(deltas, slabValues)
-	return spans[:len(spans):len(spans)], deltas[:len(deltas):len(deltas)]
+	return d
 }
 
-// rest returns what is left of a chunk behind used. Of more than a chunk it is
-// nothing: it would pin what one huge histogram needed.
-func rest[T any](used []T, chunk int) []T {
-	if cap(used) > chunk {
-		return nil
+// more returns spans in memory of their own with one added, when a histogram
+// has more than its shell has room for.
+func (s *slab) more(spans []histogram.Span, next histogram.Span) []histogram.Span {
+	if len(spans) == cap(spans) {
+		n := max(4, 2*len(spans))
+		if len(s.spans) < n {
+			s.spans = make([]histogram.Span, max(n, slabSpans))
+		}
+		spans = append(s.spans[:0:n], spans...)
+		s.spans = s.spans[n:]
 	}
-	return used[len(used):]
+	return append(spans, next)
 }

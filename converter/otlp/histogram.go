@@ -1,6 +1,9 @@
 package otlp
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Histogram is a HistogramDataPoint.
 //
@@ -206,11 +209,8 @@ func parseBuckets(b []byte, p *Buckets) *Error {
 		case f.num == 1 && f.typ == wireVarint:
 			p.Offset = zigzag(f.val)
 		case f.num == 2 && f.typ == wireBytes:
-			for j := f.from; j < f.to; {
-				at := j
-				if _, j = uvarint(b[:f.to], j); j < 0 {
-					return fault("Buckets", torn, b, at)
-				}
+			if at := tornVarint(b[:f.to], f.from); at >= 0 {
+				return fault("Buckets", torn, b, at)
 			}
 		case f.num == 2 && f.typ == wireVarint:
 		case f.num <= 2:
@@ -218,6 +218,25 @@ func parseBuckets(b []byte, p *Buckets) *Error {
 		}
 	}
 	return nil
+}
+
+// continued has the highest bit of each byte, which says that a varint goes on.
+const continued = 0x8080808080808080
+
+// tornVarint returns where the first varint at or behind b[i] that is none
+// starts, or -1 if all are. Counts below 128 are taken eight at a time.
+func tornVarint(b []byte, i int) int {
+	for i < len(b) {
+		if len(b)-i >= 8 && fixed64(b, i)&continued == 0 {
+			i += 8
+			continue
+		}
+		at := i
+		if _, i = uvarint(b, i); i < 0 {
+			return at
+		}
+	}
+	return -1
 }
 
 // AppendCounts appends the bucket counts to dst. They are at most as many as
@@ -232,12 +251,39 @@ func (p *Buckets) AppendCounts(dst []uint64) []uint64 {
 		case f.num == 2 && f.typ == wireVarint:
 			dst = append(dst, f.val)
 		case f.num == 2:
-			for j := f.from; j < f.to; {
-				var v uint64
-				v, j = uvarint(p.raw[:f.to], j)
-				dst = append(dst, v)
-			}
+			dst = appendVarints(dst, p.raw[f.from:f.to])
 		}
 	}
 	return dst
+}
+
+// appendVarints appends the values of packed varints that were checked. Counts
+// below 128 are taken eight at a time.
+func appendVarints(dst []uint64, b []byte) []uint64 {
+	dst = slices.Grow(dst, len(b))
+	n := len(dst)
+	out := dst[:cap(dst)]
+	for i := 0; i < len(b); {
+		if len(b)-i >= 8 && len(out)-n >= 8 {
+			if v := fixed64(b, i); v&continued == 0 {
+				to := out[n : n+8 : n+8]
+				to[0], to[1], to[2], to[3] = v&0x7f, v>>8&0x7f, v>>16&0x7f, v>>24&0x7f
+				to[4], to[5], to[6], to[7] = v>>32&0x7f, v>>40&0x7f, v>>48&0x7f, v>>56
+				i, n = i+8, n+8
+				continue
+			}
+		}
+		v := uint64(b[i])
+		i++
+		if v >= 0x80 {
+			if c := uint64(b[i]); c < 0x80 {
+				v, i = v&0x7f|c<<7, i+1
+			} else {
+				v, i = uvarint(b, i-1)
+			}
+		}
+		out[n] = v
+		n++
+	}
+	return dst[:n]
 }
