@@ -45,6 +45,7 @@ type converter struct {
 	exemplars []exemplar.Exemplar
 	ranges    []exemplarRange
 	unsorted  bool
+	about     promstorage.AppendV2Options // what the store is told beside a sample
 	seen      map[offer]uint64
 	loose     map[uint64]*series.Record
 	built     int // bytes of new series, for the bound on a request
@@ -53,6 +54,7 @@ type converter struct {
 	resourceScratch, scopeScratch, pointScratch otlp.Scratch
 
 	task        task
+	metric      otlp.Metric
 	number      otlp.Number
 	histogram   otlp.Histogram
 	exponential otlp.ExponentialHistogram
@@ -109,11 +111,12 @@ func (c *converter) begin(body []byte, app promstorage.AppenderV2, tenant *serie
 func (c *converter) reset() bool {
 	c.body, c.app, c.targeter, c.tenant, c.held = nil, nil, nil, nil, nil
 	c.report.reset()
+	c.about = promstorage.AppendV2Options{}
 	c.detail, c.peer = "", ""
 	c.hits, c.misses, c.repeated, c.place, c.unsorted = 0, 0, 0, 0, false
 	c.positives, c.taken, c.built = 0, 0, 0
 	c.task = task{}
-	c.number, c.histogram = otlp.Number{}, otlp.Histogram{}
+	c.metric, c.number, c.histogram = otlp.Metric{}, otlp.Number{}, otlp.Histogram{}
 	c.exponential, c.summary = otlp.ExponentialHistogram{}, otlp.Summary{}
 
 	c.staged = trim(c.staged, maxKeptPoints)

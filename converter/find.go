@@ -94,26 +94,27 @@ func (c *converter) newScope(in *otlp.Scope, schemaURL []byte) *scope {
 	return sc
 }
 
-// findMetric returns the metric of a scope, made on first sight.
-func (c *converter) findMetric(s *sender, sc *scope, view *otlp.Metric) (*metric, *otlp.Error) {
+// findMetric returns the metric of a scope, made on first sight. It is the one
+// that came behind last the last time, or is looked up.
+func (c *converter) findMetric(s *sender, sc *scope, view *otlp.Metric, last **series.Entry[*metric]) (*metric, *otlp.Error) {
+	hint, err := typeHint(view.Metadata)
+	if err != nil {
+		return nil, err
+	}
+	if e := sc.metrics.Next(*last); e != nil && e.Value.is(view, hint) {
+		*last = e
+		return c.metricHit(e, view), nil
+	}
 	flags := byte(view.Temporality) << 1
 	if view.Monotonic {
 		flags |= 1
 	}
 	c.key = append(c.key[:0], byte(view.Type), flags)
 	c.key = appendField(appendField(c.key, view.Name), view.Unit)
-	hint, err := typeHint(view.Metadata)
-	if err != nil {
-		return nil, err
-	}
 	c.key = append(c.key, hint...)
-	if e := sc.metrics.Get(c.key, nil); e != nil {
-		m := e.Value
-		e.Used = c.epoch
-		if m.reject == accepted && m.meta.Help != string(view.Description) {
-			c.opts.warn(warnHelp, m.name)
-		}
-		return m, nil
+	if e := sc.metrics.Get(c.key, *last); e != nil {
+		*last = e
+		return c.metricHit(e, view), nil
 	}
 	m := c.newMetric(view, hint)
 	if m.reject == accepted {
@@ -124,18 +125,54 @@ func (c *converter) findMetric(s *sender, sc *scope, view *otlp.Metric) (*metric
 	}
 	e, kept := sc.metrics.Add(c.key, series.DigestOf(c.key), m, metricCost+len(m.name)+len(m.meta.Help)+len(m.meta.Unit), s.roomIf(sc.kept))
 	e.Used, m.kept = c.epoch, kept
-	if !kept && m.reject == accepted {
+	if kept {
+		m.identify(e.Key(), view, hint)
+		sc.metrics.Follow(*last, e)
+		*last = e
+	} else if m.reject == accepted {
 		c.opts.families.leave(c.tenant.Name, m)
 	}
 	return m, nil
 }
 
+// metricHit notes the use of a metric that is known.
+func (c *converter) metricHit(e *series.Entry[*metric], view *otlp.Metric) *metric {
+	m := e.Value
+	if e.Used != c.epoch {
+		e.Used = c.epoch
+	}
+	if m.reject == accepted && m.meta.Help != string(view.Description) {
+		c.opts.warn(warnHelp, m.name)
+	}
+	return m
+}
+
+// identify notes what the metric is on the wire, as parts of its key.
+func (m *metric) identify(key string, view *otlp.Metric, hint []byte) {
+	if key == "" {
+		return // Longer than what is known by raw bytes.
+	}
+	tail := len(key) - len(hint)
+	m.wire.hint = key[tail:]
+	m.wire.unit = key[tail-len(view.Unit) : tail]
+	m.wire.name = string(view.Name)
+	m.wire.temporality, m.wire.monotonic = view.Temporality, view.Monotonic
+	m.wire.known = true
+}
+
+// is reports whether the metric is the one on the wire.
+func (m *metric) is(view *otlp.Metric, hint []byte) bool {
+	w := &m.wire
+	return w.known && m.typ == view.Type && w.temporality == view.Temporality && w.monotonic == view.Monotonic &&
+		w.name == string(view.Name) && w.unit == string(view.Unit) && w.hint == string(hint)
+}
+
 // typeHint returns the value of the metadata prometheus.type, or nothing.
 func typeHint(metadata otlp.List) (hint []byte, err *otlp.Error) {
-	for {
+	for metadata.Len() > 0 {
 		b, ok := metadata.Next()
 		if !ok {
-			return hint, nil
+			break
 		}
 		key, v, err := otlp.ParseKeyValue(b)
 		if err != nil {
@@ -145,6 +182,7 @@ func typeHint(metadata otlp.List) (hint []byte, err *otlp.Error) {
 			hint = v.Bytes
 		}
 	}
+	return hint, nil
 }
 
 // newMetric names a metric.

@@ -76,6 +76,7 @@ func (c *converter) append() error {
 	if c.unsorted {
 		slices.SortStableFunc(c.staged, func(a, b staged) int { return cmp.Compare(a.ms, b.ms) })
 	}
+	var of *family
 	place := int32(-1)
 	refused := int32(0) // the point refused last, which may be staged in parts
 	for i := range c.staged {
@@ -87,6 +88,10 @@ func (c *converter) append() error {
 		if s.point != 0 && s.point == refused {
 			s.refused = true
 			continue
+		}
+		if s.family != of {
+			of = s.family
+			c.about.MetricFamilyName, c.about.Metadata = of.name, of.meta
 		}
 		for n := range s.group.Len() {
 			err := c.appendSample(s, n, s.group.Record(n))
@@ -112,17 +117,17 @@ func (c *converter) append() error {
 
 // appendSample appends the sample of one series of a point.
 func (c *converter) appendSample(s *staged, n int, r *series.Record) error {
-	opts := promstorage.AppendV2Options{MetricFamilyName: s.family.name, Metadata: s.family.meta}
+	c.about.Exemplars = nil
 	if s.exemplars >= 0 {
 		x := c.ranges[int(s.exemplars)+n]
-		opts.Exemplars = c.exemplars[x.from:x.to:x.to]
+		c.about.Exemplars = c.exemplars[x.from:x.to:x.to]
 	}
 	v := 0.0
 	if s.h == nil {
 		v = math.Float64frombits(c.values[int(s.values)+n])
 	}
 	known := r.Ref()
-	ref, err := c.app.Append(known, r.Labels, s.st, s.ms, v, s.h, nil, opts)
+	ref, err := c.app.Append(known, r.Labels, s.st, s.ms, v, s.h, nil, c.about)
 	if err != nil && !exemplarsOnly(err) {
 		return err
 	}

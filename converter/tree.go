@@ -57,9 +57,18 @@ type metric struct {
 	native bool // explicit buckets become a native histogram
 	start  bool // points carry a start timestamp
 	reject Reason
+	// wire is what the metric is on the wire, beside its type.
+	wire   wireMetric
 	points series.Index[point]
 	// shape is the layout of the point made last, which others share.
 	shape string
+}
+
+// wireMetric identifies a metric among those of its scope.
+type wireMetric struct {
+	name, unit, hint string
+	temporality      otlp.Temporality
+	monotonic, known bool
 }
 
 // layout returns bounds or quantiles as a string that outlives the request: the

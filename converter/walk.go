@@ -63,13 +63,14 @@ func (c *converter) scope(s *series.Sender[*sender], b []byte, newest *int64) *o
 	if err != nil {
 		return err
 	}
+	var last *series.Entry[*metric]
 	for {
 		b, ok := sm.Metrics.Next()
 		if !ok {
 			return nil
 		}
-		m, err := otlp.ParseMetric(b)
-		if err != nil {
+		m := &c.metric
+		if err := otlp.ParseMetric(b, m); err != nil {
 			return err
 		}
 		if m.Points.Len() == 0 {
@@ -79,17 +80,17 @@ func (c *converter) scope(s *series.Sender[*sender], b []byte, newest *int64) *o
 			}
 			continue
 		}
-		if err := c.points(s, sc, &m, newest); err != nil {
+		if err := c.points(s, sc, m, &last, newest); err != nil {
 			return err
 		}
 	}
 }
 
 // points stages the points of one metric.
-func (c *converter) points(s *series.Sender[*sender], sc *scope, view *otlp.Metric, newest *int64) *otlp.Error {
+func (c *converter) points(s *series.Sender[*sender], sc *scope, view *otlp.Metric, last **series.Entry[*metric], newest *int64) *otlp.Error {
 	// A look-up of a foreign series may have left another target locked.
 	c.hold(s.Target)
-	m, err := c.findMetric(s.State, sc, view)
+	m, err := c.findMetric(s.State, sc, view, last)
 	if err != nil {
 		return err
 	}

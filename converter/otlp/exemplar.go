@@ -18,7 +18,7 @@ type Exemplar struct {
 // ParseExemplar reads one child of Point.Exemplars.
 func ParseExemplar(b []byte) (e Exemplar, err *Error) {
 	const message = "Exemplar"
-	e.Attributes.num = 7
+	e.Attributes = listOf(7)
 	var f field
 	for i := 0; i < len(b); {
 		tag := i
@@ -54,7 +54,7 @@ func ParseExemplar(b []byte) (e Exemplar, err *Error) {
 		case 6:
 			e.Kind, e.Bits = IntValue, f.val
 		case 7:
-			e.Attributes.add(b, tag, i)
+			e.Attributes.add(b, tag)
 		}
 	}
 	return e, nil

@@ -43,7 +43,7 @@ func (p Fixed64s) Float(i int) float64 { return math.Float64frombits(p.At(i)) }
 func ParseHistogram(b []byte, p *Histogram, s *Scratch) *Error {
 	const message = "HistogramDataPoint"
 	*p = Histogram{}
-	p.Exemplars.num = 8
+	p.Exemplars = listOf(8)
 	var attributes, counts, bounds run
 	var f field
 	for i := 0; i < len(b); {
@@ -86,7 +86,7 @@ func ParseHistogram(b []byte, p *Histogram, s *Scratch) *Error {
 		case 7:
 			bounds.add(b, f.from, f.to, &s.bounds)
 		case 8:
-			p.Exemplars.add(b, tag, i)
+			p.Exemplars.add(b, tag)
 		case 9:
 			attributes.add(b, tag, i, &s.attributes)
 		case 10:
@@ -138,7 +138,7 @@ type Buckets struct {
 func ParseExponentialHistogram(b []byte, p *ExponentialHistogram, s *Scratch) *Error {
 	const message = "ExponentialHistogramDataPoint"
 	*p = ExponentialHistogram{}
-	p.Exemplars.num = 11
+	p.Exemplars = listOf(11)
 	var attributes, positive, negative run
 	var f field
 	for i := 0; i < len(b); {
@@ -185,7 +185,7 @@ func ParseExponentialHistogram(b []byte, p *ExponentialHistogram, s *Scratch) *E
 		case 10:
 			p.Flags = Flags(f.val)
 		case 11:
-			p.Exemplars.add(b, tag, i)
+			p.Exemplars.add(b, tag)
 		case 14:
 			p.ZeroThreshold = math.Float64frombits(f.val)
 		}

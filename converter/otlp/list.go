@@ -7,18 +7,20 @@ import "github.com/otlpgw/otlpgw/pool"
 // checked when the message was parsed; the children's own were not.
 type List struct {
 	b   []byte
-	i   int // next child's tag is at or behind b[i]
-	num uint32
+	i   int // a field starts here, at the next child or before it
 	n   int
+	tag byte
 }
 
+// listOf returns an empty list of the fields with a number.
+func listOf(num uint8) List { return List{tag: num<<3 | wireBytes} }
+
 // add notes a child while the parent is scanned.
-func (l *List) add(b []byte, tag int, end int) {
+func (l *List) add(b []byte, tag int) {
 	if l.n == 0 {
-		l.i = tag
+		l.b, l.i = b, tag
 	}
 	l.n++
-	l.b = b[:end:end]
 }
 
 // Len returns how many children are left.
@@ -30,6 +32,20 @@ func (l *List) Next() ([]byte, bool) {
 	if l.n == 0 {
 		return nil, false
 	}
+	if b, i := l.b, l.i; b[i] == l.tag {
+		from, to := content(b, i+1)
+		if to >= 0 {
+			l.i = to
+			l.n--
+			return b[from:to:to], true
+		}
+	}
+	return l.search()
+}
+
+// search is Next for a child that stands behind other fields, or whose tag is
+// not written in its shortest form.
+func (l *List) search() ([]byte, bool) {
 	var f field
 	for {
 		i := next(l.b, l.i, &f)
@@ -38,11 +54,33 @@ func (l *List) Next() ([]byte, bool) {
 			return nil, false
 		}
 		l.i = i
-		if f.num == l.num && f.typ == wireBytes {
+		if f.num == uint32(l.tag>>3) && f.typ == wireBytes {
 			l.n--
 			return l.b[f.from:f.to:f.to], true
 		}
 	}
+}
+
+// repeated steps over a run of length-delimited fields with the same one-byte
+// tag, the first of which stands at b[i]. It returns the index behind them, or
+// the complement of where the one that is torn starts.
+func repeated(b []byte, i int, tag byte) int {
+	for i < len(b) && b[i] == tag {
+		n := 0
+		if len(b)-i > 2 {
+			n = int(b[i+1])
+		}
+		if n < 0x80 && n <= len(b)-i-2 && n > 0 {
+			i += 2 + n
+			continue
+		}
+		_, to := contentSlow(b, i+1)
+		if to < 0 {
+			return ^i
+		}
+		i = to
+	}
+	return i
 }
 
 // Scratch joins fields that arrived in pieces. Its zero value is ready. What a

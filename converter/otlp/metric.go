@@ -42,53 +42,61 @@ type Metric struct {
 	Points                  List
 }
 
-// ParseMetric reads one child of ScopeMetrics.Metrics, and the header of its
-// data.
-func ParseMetric(b []byte) (m Metric, err *Error) {
-	m.Metadata.num = 12
+// ParseMetric reads one child of ScopeMetrics.Metrics into m, and the header of
+// its data.
+func ParseMetric(b []byte, m *Metric) *Error {
+	*m = Metric{Metadata: listOf(12)}
 	var data []byte
-	var f field
 	for i := 0; i < len(b); {
 		tag := i
-		if i = next(b, i, &f); i < 0 {
-			return m, fault("Metric", torn, b, tag)
-		}
-		switch f.num {
-		case 1, 2, 3, 5, 7, 9, 10, 11, 12:
-		default:
-			continue
-		}
-		if f.typ != wireBytes {
-			return m, fault("Metric", wrongType, b, tag)
-		}
-		content := b[f.from:f.to:f.to]
-		switch f.num {
-		case 1:
-			m.Name = content
-		case 2:
-			m.Description = content
-		case 3:
-			m.Unit = content
-		case 12:
-			m.Metadata.add(b, tag, i)
-		default: // Of a oneof, the last on the wire counts.
-			if m.Type != TypeNone {
-				// The one that does not count must be whole all the same.
-				err := parseData(data, &m)
-				if err == nil {
-					err = CheckPoints(&m)
-				}
-				if err != nil {
-					return m, err
+		var num uint32
+		var from, to int
+		if b[i] < 0x80 && b[i]&7 == wireBytes && b[i] != wireBytes {
+			num = uint32(b[i] >> 3)
+			if from, to = content(b, i+1); to < 0 {
+				return fault("Metric", torn, b, tag)
+			}
+			i = to
+		} else {
+			var f field
+			if i = next(b, i, &f); i < 0 {
+				return fault("Metric", torn, b, tag)
+			}
+			switch f.num {
+			case 1, 2, 3, 5, 7, 9, 10, 11, 12:
+				if f.typ != wireBytes {
+					return fault("Metric", wrongType, b, tag)
 				}
 			}
-			m.Type, data = Type(f.num), content
+			num, from, to = f.num, f.from, f.to
+		}
+		switch num {
+		case 1:
+			m.Name = b[from:to:to]
+		case 2:
+			m.Description = b[from:to:to]
+		case 3:
+			m.Unit = b[from:to:to]
+		case 12:
+			m.Metadata.add(b, tag)
+		case 5, 7, 9, 10, 11: // Of a oneof, the last on the wire counts.
+			if m.Type != TypeNone {
+				// The one that does not count must be whole all the same.
+				err := parseData(data, m)
+				if err == nil {
+					err = CheckPoints(m)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			m.Type, data = Type(num), b[from:to:to]
 		}
 	}
 	if m.Type == TypeNone {
-		return m, nil
+		return nil
 	}
-	return m, parseData(data, &m)
+	return parseData(data, m)
 }
 
 // parseData reads the header of Gauge, Sum, Histogram, ExponentialHistogram or
@@ -98,7 +106,7 @@ func ParseMetric(b []byte) (m Metric, err *Error) {
 //	AggregationTemporality aggregation_temporality = 2;
 //	bool is_monotonic = 3;
 func parseData(b []byte, m *Metric) *Error {
-	m.Points = List{num: 1}
+	m.Points = listOf(1)
 	m.Temporality, m.Monotonic = Unspecified, false
 	known := uint32(1)
 	switch m.Type {
@@ -110,6 +118,13 @@ func parseData(b []byte, m *Metric) *Error {
 	var f field
 	for i := 0; i < len(b); {
 		tag := i
+		if b[i] == 1<<3|wireBytes {
+			if _, i = content(b, i+1); i < 0 {
+				return fault(m.Type.String(), torn, b, tag)
+			}
+			m.Points.add(b, tag)
+			continue
+		}
 		if i = next(b, i, &f); i < 0 {
 			return fault(m.Type.String(), torn, b, tag)
 		}
@@ -125,7 +140,7 @@ func parseData(b []byte, m *Metric) *Error {
 		}
 		switch f.num {
 		case 1:
-			m.Points.add(b, tag, i)
+			m.Points.add(b, tag)
 		case 2:
 			m.Temporality = Unspecified
 			if t := int32(uint32(f.val)); t == int32(Delta) || t == int32(Cumulative) {

@@ -56,7 +56,7 @@ const (
 // ParseNumber reads one point of a gauge or sum into p.
 func ParseNumber(b []byte, p *Number, s *Scratch) *Error {
 	*p = Number{}
-	p.Exemplars.num = 5
+	p.Exemplars = listOf(5)
 	var attributes run
 	for i := 0; i < len(b); {
 		tag := i
@@ -77,17 +77,16 @@ func ParseNumber(b []byte, p *Number, s *Scratch) *Error {
 				p.Kind, p.Bits = IntValue, v
 			}
 			i += 9
-		case numberAttribute, numberExemplar:
-			n, from := uvarint(b, i+1)
-			if from < 0 || n > uint64(len(b)-from) {
+		case numberAttribute:
+			if i = repeated(b, i, numberAttribute); i < 0 {
+				return fault("NumberDataPoint", torn, b, ^i)
+			}
+			attributes.add(b, tag, i, &s.attributes)
+		case numberExemplar:
+			if _, i = content(b, i+1); i < 0 {
 				return fault("NumberDataPoint", torn, b, tag)
 			}
-			i = from + int(n)
-			if b[tag] == numberAttribute {
-				attributes.add(b, tag, i, &s.attributes)
-			} else {
-				p.Exemplars.add(b, tag, i)
-			}
+			p.Exemplars.add(b, tag)
 		case numberFlags:
 			v, after := uvarint(b, i+1)
 			if after < 0 {
@@ -109,7 +108,7 @@ func ParseNumber(b []byte, p *Number, s *Scratch) *Error {
 				if f.num == 7 {
 					attributes.add(b, tag, i, &s.attributes)
 				} else {
-					p.Exemplars.add(b, tag, i)
+					p.Exemplars.add(b, tag)
 				}
 			case f.typ != wireFixed64 || f.num == 5 || f.num >= 7:
 				return fault("NumberDataPoint", wrongType, b, tag)

@@ -5,10 +5,17 @@ package otlp
 //
 //	repeated ResourceMetrics resource_metrics = 1;
 func Request(b []byte) (List, *Error) {
-	l := List{num: 1}
+	l := listOf(1)
 	var f field
 	for i := 0; i < len(b); {
 		tag := i
+		if b[i] == 1<<3|wireBytes {
+			if _, i = content(b, i+1); i < 0 {
+				return l, fault("ExportMetricsServiceRequest", torn, b, tag)
+			}
+			l.add(b, tag)
+			continue
+		}
 		if i = next(b, i, &f); i < 0 {
 			return l, fault("ExportMetricsServiceRequest", torn, b, tag)
 		}
@@ -16,7 +23,7 @@ func Request(b []byte) (List, *Error) {
 			if f.typ != wireBytes {
 				return l, fault("ExportMetricsServiceRequest", wrongType, b, tag)
 			}
-			l.add(b, tag, i)
+			l.add(b, tag)
 		}
 	}
 	return l, nil
@@ -36,7 +43,7 @@ type ResourceMetrics struct {
 // ParseResourceMetrics reads one child of [Request].
 func ParseResourceMetrics(b []byte, s *Scratch) (rm ResourceMetrics, err *Error) {
 	var resource run
-	rm.Scopes.num = 2
+	rm.Scopes = listOf(2)
 	var f field
 	for i := 0; i < len(b); {
 		tag := i
@@ -55,7 +62,7 @@ func ParseResourceMetrics(b []byte, s *Scratch) (rm ResourceMetrics, err *Error)
 				return rm, fault("Resource", torn, b, f.from)
 			}
 		case 2:
-			rm.Scopes.add(b, tag, i)
+			rm.Scopes.add(b, tag)
 		}
 	}
 	rm.Resource = resource.bytes()
@@ -77,10 +84,17 @@ type ScopeMetrics struct {
 // ParseScopeMetrics reads one child of ResourceMetrics.Scopes.
 func ParseScopeMetrics(b []byte, s *Scratch) (sm ScopeMetrics, err *Error) {
 	var scope run
-	sm.Metrics.num = 2
+	sm.Metrics = listOf(2)
 	var f field
 	for i := 0; i < len(b); {
 		tag := i
+		if b[i] == 2<<3|wireBytes {
+			if _, i = content(b, i+1); i < 0 {
+				return sm, fault("ScopeMetrics", torn, b, tag)
+			}
+			sm.Metrics.add(b, tag)
+			continue
+		}
 		if i = next(b, i, &f); i < 0 {
 			return sm, fault("ScopeMetrics", torn, b, tag)
 		}
@@ -96,7 +110,7 @@ func ParseScopeMetrics(b []byte, s *Scratch) (sm ScopeMetrics, err *Error) {
 				return sm, fault("InstrumentationScope", torn, b, f.from)
 			}
 		case 2:
-			sm.Metrics.add(b, tag, i)
+			sm.Metrics.add(b, tag)
 		case 3:
 			sm.SchemaURL = b[f.from:f.to:f.to]
 		}
@@ -118,7 +132,7 @@ type Scope struct {
 
 // ParseScope reads ScopeMetrics.Scope.
 func ParseScope(b []byte) (sc Scope, err *Error) {
-	sc.Attributes.num = 3
+	sc.Attributes = listOf(3)
 	var f field
 	for i := 0; i < len(b); {
 		tag := i
@@ -138,7 +152,7 @@ func ParseScope(b []byte) (sc Scope, err *Error) {
 		case 2:
 			sc.Version = b[f.from:f.to:f.to]
 		case 3:
-			sc.Attributes.add(b, tag, i)
+			sc.Attributes.add(b, tag)
 		}
 	}
 	return sc, nil
@@ -150,7 +164,7 @@ func ParseScope(b []byte) (sc Scope, err *Error) {
 //	uint32 dropped_attributes_count = 2;
 //	repeated EntityRef entity_refs = 3;
 func ParseResource(b []byte) (attributes List, err *Error) {
-	attributes.num = 1
+	attributes = listOf(1)
 	var f field
 	for i := 0; i < len(b); {
 		tag := i
@@ -166,7 +180,7 @@ func ParseResource(b []byte) (attributes List, err *Error) {
 		}
 		switch f.num {
 		case 1:
-			attributes.add(b, tag, i)
+			attributes.add(b, tag)
 		case 3:
 			if err := checkEntityRef(b[f.from:f.to]); err != nil {
 				return attributes, err

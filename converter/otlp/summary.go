@@ -22,7 +22,7 @@ type Summary struct {
 func ParseSummary(b []byte, p *Summary, s *Scratch) *Error {
 	const message = "SummaryDataPoint"
 	*p = Summary{}
-	p.Quantiles.num = 6
+	p.Quantiles = listOf(6)
 	var attributes run
 	var f field
 	for i := 0; i < len(b); {
@@ -53,7 +53,7 @@ func ParseSummary(b []byte, p *Summary, s *Scratch) *Error {
 		case 5:
 			p.Sum = math.Float64frombits(f.val)
 		case 6:
-			p.Quantiles.add(b, tag, i)
+			p.Quantiles.add(b, tag)
 		case 7:
 			attributes.add(b, tag, i, &s.attributes)
 		case 8:

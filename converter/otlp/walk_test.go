@@ -102,8 +102,8 @@ func (w *walker) scopeMetrics(b []byte) *Error {
 }
 
 func (w *walker) metric(b []byte) *Error {
-	m, err := ParseMetric(b)
-	if err != nil {
+	var m Metric
+	if err := ParseMetric(b, &m); err != nil {
 		return err
 	}
 	if w.out != nil {
@@ -119,6 +119,7 @@ func (w *walker) metric(b []byte) *Error {
 		}
 		w.steps++
 		w.points++
+		var err *Error
 		switch m.Type {
 		case TypeGauge, TypeSum:
 			err = w.numberPoint(b)

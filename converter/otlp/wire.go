@@ -66,6 +66,7 @@ func uvarint(b []byte, i int) (uint64, int) {
 	return uvarintSlow(b, i)
 }
 
+//go:noinline
 func uvarintSlow(b []byte, i int) (uint64, int) {
 	var v uint64
 	for shift := uint(0); shift < 64; shift += 7 {
@@ -142,6 +143,24 @@ func next(b []byte, i int, f *field) int {
 		return skipGroup(b, i, f.num)
 	}
 	return -1
+}
+
+// content returns where the content of a length-delimited field lies whose length
+// stands at b[i]; to is -1 when that is torn.
+func content(b []byte, i int) (from, to int) {
+	if i >= len(b) || b[i] >= 0x80 || int(b[i]) >= len(b)-i {
+		return contentSlow(b, i)
+	}
+	return i + 1, i + 1 + int(b[i])
+}
+
+//go:noinline
+func contentSlow(b []byte, i int) (from, to int) {
+	n, from := uvarint(b, i)
+	if from < 0 || n > uint64(len(b)-from) {
+		return 0, -1
+	}
+	return from, from + int(n)
 }
 
 // maxGroupDepth bounds nested groups, which OTLP does not use at all.

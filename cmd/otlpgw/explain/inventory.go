@@ -132,8 +132,8 @@ func (v *inventory) scope(resource keys, b []byte) *otlp.Error {
 		if !ok {
 			return nil
 		}
-		m, err := otlp.ParseMetric(b)
-		if err != nil {
+		var m otlp.Metric
+		if err := otlp.ParseMetric(b, &m); err != nil {
 			return err
 		}
 		if m.Points.Len() == 0 {
