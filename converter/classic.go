@@ -18,28 +18,68 @@ import (
 // Rules: compatibility/prometheus_and_openmetrics.md, "Histograms".
 func (c *converter) histogramPoint(t *task, b []byte) (Reason, *otlp.Error) {
 	p := &c.histogram
-	if err := otlp.ParseHistogram(b, p, &c.pointScratch); err != nil {
-		return accepted, err
+	e := c.expected(t)
+	if e != nil && !t.metric.frame.Histogram(b, e.Key(), p) {
+		e = nil
+	}
+	if e == nil {
+		if err := otlp.ParseHistogram(b, p, &c.pointScratch); err != nil {
+			return accepted, err
+		}
+		t.metric.frame.Learn(b, p.Attributes)
 	}
 	st, ms, reason := c.admit(t.metric, &p.Point)
 	stale := p.Flags&otlp.NoRecordedValue != 0
-	if reason == accepted && !stale {
-		reason = checkBuckets(p)
+	if reason == accepted && (stale || t.metric.native) {
+		return c.unusualHistogram(t, p, st, ms, stale)
 	}
-	if stale && checkBounds(p.Bounds) != accepted {
-		p.Bounds = nil // Of a point without a value only attributes and times count.
-	}
-	if reason == accepted && !stale && t.metric.native && !p.HasSum {
-		reason = ReasonNoSum
+	from := len(c.values)
+	buckets := 0
+	if reason == accepted {
+		if buckets, reason = c.classicValues(p); reason == accepted && t.metric.shape != string(p.Bounds) {
+			reason = checkBounds(p.Bounds)
+		}
 	}
 	if reason != accepted {
+		c.values = c.values[:from]
 		return c.refuse(&p.Point, reason)
+	}
+	pt, err := c.pointOf(t, e, &p.Point, shape{layout: p.Bounds, hasSum: p.HasSum, series: p.Bounds.Len() + 3, list: classicSeries})
+	if err != nil {
+		return accepted, err
+	}
+	if pt.reject != accepted {
+		c.values = c.values[:from]
+		c.detail = pt.detail()
+		return pt.reject, otlp.CheckExemplars(p.Exemplars)
+	}
+	return c.stagePoint(t, pt, &p.Point, &reading{st: st, ms: ms, buckets: buckets, bounds: p.Bounds, counts: true})
+}
+
+// unusualHistogram stages a point that ends its series, or one that becomes a
+// native histogram.
+func (c *converter) unusualHistogram(t *task, p *otlp.Histogram, st, ms int64, stale bool) (Reason, *otlp.Error) {
+	if !stale {
+		from := len(c.values)
+		_, reason := c.classicValues(p)
+		c.values = c.values[:from]
+		if reason == accepted {
+			reason = checkBounds(p.Bounds)
+		}
+		if reason == accepted && !p.HasSum {
+			reason = ReasonNoSum
+		}
+		if reason != accepted {
+			return c.refuse(&p.Point, reason)
+		}
+	} else if checkBounds(p.Bounds) != accepted {
+		p.Bounds = nil // Of a point without a value only attributes and times count.
 	}
 	if t.metric.native {
 		return c.customPoint(t, p, st, ms, stale)
 	}
 	pt, err := c.findPoint(t, &p.Point, shape{
-		layout: p.Bounds, hasSum: p.HasSum, any: stale, series: p.Bounds.Len() + 3, list: classicSeries,
+		layout: p.Bounds, hasSum: p.HasSum, any: true, series: p.Bounds.Len() + 3, list: classicSeries,
 	})
 	if err != nil {
 		return accepted, err
@@ -48,43 +88,39 @@ func (c *converter) histogramPoint(t *task, b []byte) (Reason, *otlp.Error) {
 		c.detail = pt.detail()
 		return pt.reject, otlp.CheckExemplars(p.Exemplars)
 	}
-	if stale {
-		return c.stageStale(t, pt, &p.Point, st, ms)
-	}
-	from := len(c.values)
-	c.value(float64(p.Count))
-	if p.HasSum {
-		c.value(notStale(p.Sum))
-	}
-	buckets := len(c.values) - from
-	total := uint64(0)
-	for i := range finite(p.Bounds) {
-		total += p.Counts.At(i)
-		c.value(float64(total))
-	}
-	c.value(float64(p.Count))
-	return c.stagePoint(t, pt, &p.Point, &reading{st: st, ms: ms, buckets: buckets, bounds: p.Bounds, counts: true})
+	return c.stageStale(t, pt, &p.Point, st, ms)
 }
 
-// checkBuckets finds contradictions in a point (metrics.proto,
-// HistogramDataPoint).
-func checkBuckets(p *otlp.Histogram) Reason {
-	if p.Counts.Len() == 0 && p.Bounds.Len() == 0 {
-		return accepted
+// classicValues appends the values of a histogram's series to c.values: count,
+// sum if there is one, and the buckets, from which on it returns the index. It
+// finds counts that contradict each other (metrics.proto, HistogramDataPoint).
+func (c *converter) classicValues(p *otlp.Histogram) (buckets int, reason Reason) {
+	n := p.Counts.Len()
+	if n != p.Bounds.Len()+1 && (n > 0 || p.Bounds.Len() > 0) {
+		return 0, ReasonBuckets
 	}
-	if p.Counts.Len() != p.Bounds.Len()+1 {
-		return ReasonBuckets
+	count := math.Float64bits(float64(p.Count))
+	v := append(c.values, count)
+	buckets = 1
+	if p.HasSum {
+		v = append(v, math.Float64bits(notStale(p.Sum)))
+		buckets = 2
 	}
 	total, carry := uint64(0), uint64(0)
-	for i := range p.Counts.Len() {
-		var c uint64
-		total, c = bits.Add64(total, p.Counts.At(i), 0)
-		carry |= c
+	finite := finite(p.Bounds)
+	for i := range n {
+		var over uint64
+		total, over = bits.Add64(total, p.Counts.At(i), 0)
+		carry |= over
+		if i < finite {
+			v = append(v, math.Float64bits(float64(total)))
+		}
 	}
-	if total != p.Count || carry != 0 {
-		return ReasonBuckets
+	c.values = append(v, count)
+	if n > 0 && (total != p.Count || carry != 0) {
+		return 0, ReasonBuckets
 	}
-	return checkBounds(p.Bounds)
+	return buckets, accepted
 }
 
 // checkBounds reports bounds that do not ascend, and too many of them.

@@ -15,8 +15,15 @@ import (
 // Rules: compatibility/prometheus_and_openmetrics.md, "Gauges" and "Sums".
 func (c *converter) numberPoint(t *task, b []byte) (Reason, *otlp.Error) {
 	p := &c.number
-	if err := otlp.ParseNumber(b, p, &c.pointScratch); err != nil {
-		return accepted, err
+	e := c.expected(t)
+	if e != nil && !t.metric.frame.Number(b, e.Key(), p) {
+		e = nil
+	}
+	if e == nil {
+		if err := otlp.ParseNumber(b, p, &c.pointScratch); err != nil {
+			return accepted, err
+		}
+		t.metric.frame.Learn(b, p.Attributes)
 	}
 	st, ms, reason := c.admit(t.metric, &p.Point)
 	stale := p.Flags&otlp.NoRecordedValue != 0
@@ -26,7 +33,7 @@ func (c *converter) numberPoint(t *task, b []byte) (Reason, *otlp.Error) {
 	if reason != accepted {
 		return c.refuse(&p.Point, reason)
 	}
-	pt, err := c.findPoint(t, &p.Point, shape{series: 1, list: oneSeries})
+	pt, err := c.pointOf(t, e, &p.Point, shape{series: 1, list: oneSeries})
 	if err != nil {
 		return accepted, err
 	}

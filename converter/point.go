@@ -19,6 +19,23 @@ type shape struct {
 	list func(c *converter, t *task, s shape) []labels.Labels
 }
 
+// expected returns the point that came behind the last one the last time, or
+// nil. The sender's target is held.
+func (c *converter) expected(t *task) *series.Entry[point] {
+	c.hold(t.sender.Target)
+	return t.metric.points.Next(t.last)
+}
+
+// pointOf returns the series of a point that was found to be the expected one,
+// or else those that findPoint finds.
+func (c *converter) pointOf(t *task, e *series.Entry[point], p *otlp.Point, s shape) (*point, *otlp.Error) {
+	if e == nil {
+		return c.findPoint(t, p, s)
+	}
+	c.hits++
+	return c.known(t, e, p, s)
+}
+
 // findPoint returns the series of a point, made on first sight or when its
 // shape changed. The returned point is valid until the next call.
 func (c *converter) findPoint(t *task, p *otlp.Point, s shape) (*point, *otlp.Error) {
@@ -44,6 +61,11 @@ func (c *converter) findPoint(t *task, p *otlp.Point, s shape) (*point, *otlp.Er
 		}
 		index.Follow(t.last, e)
 	}
+	return c.known(t, e, p, s)
+}
+
+// known returns the series of a point that is known, in its present shape.
+func (c *converter) known(t *task, e *series.Entry[point], p *otlp.Point, s shape) (*point, *otlp.Error) {
 	t.last = e
 	if e.Used != c.epoch {
 		e.Used = c.epoch

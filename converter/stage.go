@@ -47,15 +47,20 @@ type offer struct {
 // stage takes the samples of a whole group that was judged Fresh and whose owner
 // is held. Their values stand in c.values from from on.
 func (c *converter) stage(t *task, g *series.Group, in *reading, from int, ranges int32) {
-	c.put(staged{
-		group: g, family: &t.metric.family, h: in.h, st: in.st, ms: in.ms,
-		values: int32(from), exemplars: ranges, point: int32(c.report.points),
-	})
+	s := c.put()
+	s.group, s.family, s.h, s.st, s.ms = g, &t.metric.family, in.h, in.st, in.ms
+	s.values, s.exemplars, s.point = int32(from), ranges, int32(c.report.points)
+	c.offer(s)
 }
 
-// put stages s in its place of the line and moves the group's mark.
-func (c *converter) put(s staged) {
-	s.place = int32(c.place)
+// put makes room for one more that is staged.
+func (c *converter) put() *staged {
+	c.staged = append(c.staged, staged{place: int32(c.place)})
+	return &c.staged[len(c.staged)-1]
+}
+
+// offer moves the mark of a group that was staged.
+func (c *converter) offer(s *staged) {
 	g := s.group
 	values := c.values[s.values : int(s.values)+g.Len()]
 	if s.ms < g.OfferedMs() {
@@ -67,7 +72,6 @@ func (c *converter) put(s staged) {
 			c.seen[offer{g.Record(i), s.ms}] = bits
 		}
 	}
-	c.staged = append(c.staged, s)
 }
 
 // append hands what was staged to the backend. A refusal costs the point it
@@ -117,10 +121,11 @@ func (c *converter) append() error {
 
 // appendSample appends the sample of one series of a point.
 func (c *converter) appendSample(s *staged, n int, r *series.Record) error {
-	c.about.Exemplars = nil
 	if s.exemplars >= 0 {
 		x := c.ranges[int(s.exemplars)+n]
 		c.about.Exemplars = c.exemplars[x.from:x.to:x.to]
+	} else if c.about.Exemplars != nil {
+		c.about.Exemplars = nil
 	}
 	v := 0.0
 	if s.h == nil {

@@ -83,7 +83,10 @@ func (c *converter) endInfo(r *series.Record, ms int64) {
 func (c *converter) stageInfo(g *series.Group, ms int64, v float64) {
 	if c.judge(g, 0, ms, math.Float64bits(v)) == series.Fresh {
 		c.value(v)
-		c.put(staged{group: g, family: &c.opts.infoFamily, ms: ms, values: int32(len(c.values) - 1), exemplars: -1})
+		s := c.put()
+		s.group, s.family, s.ms = g, &c.opts.infoFamily, ms
+		s.values, s.exemplars = int32(len(c.values)-1), -1
+		c.offer(s)
 	}
 }
 

@@ -59,6 +59,7 @@ type metric struct {
 	reject Reason
 	// wire is what the metric is on the wire, beside its type.
 	wire   wireMetric
+	frame  otlp.Frame
 	points series.Index[point]
 	// shape is the layout of the point made last, which others share.
 	shape string

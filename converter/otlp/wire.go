@@ -38,9 +38,14 @@ func (e *Error) Offset(body []byte) int {
 	if len(body) == 0 || e.at == nil {
 		return -1
 	}
-	// Only the distance is used, never the address.
-	d := int64(uintptr(unsafe.Pointer(e.at))) - int64(uintptr(unsafe.Pointer(unsafe.SliceData(body))))
-	if d < 0 || d > int64(len(body)) {
+	return offset(body, e.at)
+}
+
+// offset returns where in b a byte stands, or -1 if it is not of b. Only the
+// distance is used, never the address.
+func offset(b []byte, at *byte) int {
+	d := int64(uintptr(unsafe.Pointer(at))) - int64(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
+	if d < 0 || d > int64(len(b)) {
 		return -1
 	}
 	return int(d)
@@ -116,11 +121,7 @@ func next(b []byte, i int, f *field) int {
 	f.num, f.typ = uint32(num), uint8(tag&7)
 	switch f.typ {
 	case wireBytes:
-		n, from := uvarint(b, i)
-		if from < 0 || n > uint64(len(b)-from) {
-			return -1
-		}
-		f.from, f.to = from, from+int(n)
+		f.from, f.to = content(b, i)
 		return f.to
 	case wireFixed64:
 		if len(b)-i < 8 {
@@ -148,10 +149,21 @@ func next(b []byte, i int, f *field) int {
 // content returns where the content of a length-delimited field lies whose length
 // stands at b[i]; to is -1 when that is torn.
 func content(b []byte, i int) (from, to int) {
-	if i >= len(b) || b[i] >= 0x80 || int(b[i]) >= len(b)-i {
+	if i < 0 || i+1 >= len(b) {
 		return contentSlow(b, i)
 	}
-	return i + 1, i + 1 + int(b[i])
+	n := int(b[i])
+	if from = i + 1; n >= 0x80 {
+		if b[i+1] >= 0x80 {
+			return contentSlow(b, i)
+		}
+		n = n&0x7f | int(b[i+1])<<7
+		from = i + 2
+	}
+	if n > len(b)-from {
+		return 0, -1
+	}
+	return from, from + n
 }
 
 //go:noinline
