@@ -51,7 +51,8 @@ func (w *walker) scopeMetrics(b []byte) *otlp.Error {
 }
 
 func (w *walker) metric(b []byte) *otlp.Error {
-	m, err := otlp.ParseMetric(b)
+	var m otlp.Metric
+	err := otlp.ParseMetric(b, &m)
 	for err == nil {
 		b, ok := m.Points.Next()
 		if !ok {
