@@ -17,9 +17,9 @@ type Shape struct {
 	// Of ten metrics five are counters and two are gauges. Of the other three,
 	// Histograms makes the last and the third last histograms of 15 buckets,
 	// Summaries the third last a summary of 5 quantiles instead, and Exponential
-	// the second last an exponential histogram of 160 buckets. What is not set
-	// is one more counter.
-	Histograms, Exponential, Summaries bool
+	// the second last an exponential histogram of 40 buckets, or of 160, the most
+	// that SDKs make, if Wide is set. What is not set is one more counter.
+	Histograms, Exponential, Wide, Summaries bool
 	// AttributesPerPoint is how many attributes a point has.
 	AttributesPerPoint int
 	// Churn is the share of points, from 0 to 1, that [Corpus.Renew] gives new
@@ -44,6 +44,7 @@ var Shapes = []Shape{
 // Variants change one property of the sdk shape each.
 var Variants = []Shape{
 	{Name: "ascending", Targets: 1, Metrics: 60, Points: 10, Histograms: true, Exponential: true, AttributesPerPoint: 4, Ascending: true},
+	{Name: "wide", Targets: 1, Metrics: 60, Points: 10, Histograms: true, Exponential: true, Wide: true, AttributesPerPoint: 4},
 	{Name: "summaries", Targets: 1, Metrics: 60, Points: 10, Histograms: true, Exponential: true, Summaries: true, AttributesPerPoint: 4},
 	{Name: "numbers", Targets: 1, Metrics: 60, Points: 10, AttributesPerPoint: 4},
 	{Name: "bare", Targets: 1, Metrics: 600, Points: 1, Histograms: true, Exponential: true},
@@ -115,7 +116,7 @@ func (s Shape) metric(c *Corpus, v values, m pmetric.Metric, i int) {
 		h := m.SetEmptyExponentialHistogram()
 		h.SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
 		for p := range s.Points {
-			v.exponential(h.DataPoints().AppendEmpty(), s.attributes(c, p))
+			v.exponential(h.DataPoints().AppendEmpty(), s.attributes(c, p), s.Wide)
 			c.count(1)
 		}
 	case (kind == 7 || kind == 9) && s.Histograms:

@@ -8,9 +8,10 @@ import (
 )
 
 const (
-	startNs  = 1_700_000_000_000_000_000
-	buckets  = 15
-	expCount = 160
+	startNs     = 1_700_000_000_000_000_000
+	buckets     = 15
+	expBuckets  = 40
+	wideBuckets = 160
 )
 
 // values of points come from a generator of their own: they compress as real
@@ -43,12 +44,16 @@ func (v values) classic(p pmetric.HistogramDataPoint, attributes pcommon.Map) {
 	attributes.CopyTo(p.Attributes())
 }
 
-func (v values) exponential(p pmetric.ExponentialHistogramDataPoint, attributes pcommon.Map) {
+func (v values) exponential(p pmetric.ExponentialHistogramDataPoint, attributes pcommon.Map, wide bool) {
 	p.SetStartTimestamp(startNs)
 	p.SetTimestamp(timeMark)
 	p.SetScale(6)
 	p.Positive().SetOffset(-20)
-	for range expCount {
+	n := expBuckets
+	if wide {
+		n = wideBuckets
+	}
+	for range n {
 		n := v.Uint64N(7) // Every seventh bucket is empty.
 		p.Positive().BucketCounts().Append(n)
 		p.SetCount(p.Count() + n)
