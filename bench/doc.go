@@ -5,8 +5,7 @@
 //
 //	go test ./bench -bench . -cpu=1,4
 //
-// All write to a backend that keeps the contract and throws the samples away,
-// unless said otherwise, and all fail if the points did not take the path that
+// All write to a backend that costs nothing, unless said otherwise, and all fail if the points did not take the path that
 // is measured: warm ones must all hit the cache, cold ones must all miss it.
 //
 // Against Prometheus's handler, in turns, on one processor; the ratios are

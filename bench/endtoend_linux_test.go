@@ -19,7 +19,7 @@ const (
 
 // BenchmarkEndToEnd sends sdk requests over loopback HTTP to a server in a
 // process of its own, in turns with one that serves Prometheus's handler before
-// a backend that discards. Both start with the benchmark. It prints what each of
+// a backend that costs nothing. Both start with the benchmark. It prints what each of
 // them used: processor time per sample, and the most resident memory.
 //
 //   - discard: the same backend as Prometheus's handler.

@@ -31,7 +31,7 @@ func growth(b *testing.B, seriesCached int) {
 	m := play(b, one.contender(b, "otlpgw", ours.handler), two.contender(b, "prometheus", theirs), small.contender(b, "otlpgw-10k", little.handler))
 	warm.want(b, m.requests[0]*one.corpus.Points, 0)
 	m.against(b)
-	b.ReportMetric(100*m.times(0, 2), "pct-of-10k")
+	b.ReportMetric(100*m.times(0, 2, nsOf), "pct-of-10k")
 	b.ReportMetric(ours.metric(b, "otlpgw_series_cache_entries"), "series")
 }
 

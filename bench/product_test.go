@@ -16,24 +16,25 @@ import (
 	"github.com/otlpgw/otlpgw/converter"
 	"github.com/otlpgw/otlpgw/converter/series"
 	"github.com/otlpgw/otlpgw/gateway"
-	"github.com/otlpgw/otlpgw/storage/storagetest"
+	"github.com/otlpgw/otlpgw/storage"
 )
 
 // quiet logs nothing.
 var quiet = slog.New(slog.DiscardHandler)
 
-// product is this handler and its registry.
+// product is this handler, its backend and its registry.
 type product struct {
+	backend  storage.Backend
 	pipeline *converter.Pipeline
 	handler  http.Handler
 	registry *prometheus.Registry
 }
 
 // newProduct returns this handler as it is by default, with a backend that
-// throws the samples away.
+// costs nothing.
 func newProduct(tb testing.TB) *product {
 	tb.Helper()
-	return newProductWith(tb, converter.Options{Backend: storagetest.NewDiscard()})
+	return newProductWith(tb, converter.Options{Backend: &void{}})
 }
 
 // newProductWith sets what o leaves to the benchmark. The cache has room for
@@ -50,7 +51,7 @@ func newProductWith(tb testing.TB, o converter.Options) *product {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return &product{pipeline, g.Handler(), reg}
+	return &product{o.Backend, pipeline, g.Handler(), reg}
 }
 
 // metric returns the value of one of this process's own metrics.
@@ -93,6 +94,11 @@ func (w path) want(tb testing.TB, hits, misses int) {
 	if h, m := w.p.hits(tb)-w.hits, w.p.misses(tb)-w.misses; h != float64(hits) || m != float64(misses) {
 		tb.Fatalf("%v points hit the cache and %v missed it, want %d and %d: this is not the path that it claims to be", h, m, hits, misses)
 	}
+	if v, ok := w.p.backend.(*void); ok {
+		if known := w.p.metric(tb, "otlpgw_series_cache_entries"); known != float64(v.series()) {
+			tb.Fatalf("%d appends came without a ref, for %v series", v.series(), known)
+		}
+	}
 }
 
 // newPeer returns Prometheus's own OTLP handler, with scope labels on as here,
@@ -101,7 +107,7 @@ func newPeer() http.Handler {
 	cfg := config.DefaultConfig
 	cfg.OTLPConfig.PromoteScopeMetadata = true
 	return remote.NewOTLPWriteHandler(quiet, prometheus.NewRegistry(),
-		storagetest.NewDiscard(), func() config.Config { return cfg }, remote.OTLPOptions{LookbackDelta: 5 * time.Minute})
+		&void{}, func() config.Config { return cfg }, remote.OTLPOptions{LookbackDelta: 5 * time.Minute})
 }
 
 // Requests of one series are stepMs apart, after firstMs, which the clock of

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/otlpgw/otlpgw/converter"
-	"github.com/otlpgw/otlpgw/storage/storagetest"
 )
 
 // BenchmarkReference repeats the published case on this handler: one
@@ -40,7 +39,7 @@ func BenchmarkReference(b *testing.B) {
 
 func reference(b *testing.B, cores int, unpooled bool) {
 	onCores(b, cores)
-	p := newProductWith(b, converter.Options{Backend: storagetest.NewDiscard(), Unpooled: unpooled})
+	p := newProductWith(b, converter.Options{Backend: &void{}, Unpooled: unpooled})
 	var seeds, requests atomic.Int64
 	sender := func() func() {
 		c, ms := NewReference(int(seeds.Add(1))), int64(firstMs)

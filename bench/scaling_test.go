@@ -56,7 +56,7 @@ func scaling(b *testing.B, s Shape, shared bool) {
 	m := play(b, on(2, "two"), on(1, "one"))
 	warm.want(b, (m.requests[0]+m.requests[1])*len(clients)*each*clients[0].corpus.Points, 0)
 	m.report(b)
-	b.ReportMetric(m.times(0, 1), "x-scaling")
+	b.ReportMetric(m.times(0, 1, nsOf), "x-scaling")
 }
 
 // BenchmarkShared is BenchmarkHandler with all goroutines sending for one

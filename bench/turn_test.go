@@ -3,6 +3,7 @@ package bench
 import (
 	"runtime"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -22,9 +23,11 @@ type contender struct {
 	long     time.Duration
 }
 
-// score is what a contender needed in one turn, per request.
+// score is what a contender needed in one turn, per request. Cpu is the time
+// of all the process's threads in ns, what next takes included: it does not
+// count the time for which a busy machine gave the processor to somebody else.
 type score struct {
-	ns, bytes, allocs float64
+	ns, cpu, bytes, allocs float64
 }
 
 const (
@@ -55,6 +58,7 @@ func (c *contender) turn() (s score, requests int) {
 	unmeasured := requests
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
+	cpu := processTime()
 	var took time.Duration
 	for c.requests == 0 && took < long || requests < c.requests {
 		c.next()
@@ -63,6 +67,7 @@ func (c *contender) turn() (s score, requests int) {
 		took += time.Since(start)
 		requests++
 	}
+	cpu = processTime() - cpu
 	runtime.ReadMemStats(&after)
 	if c.end != nil {
 		c.end()
@@ -70,6 +75,7 @@ func (c *contender) turn() (s score, requests int) {
 	n := float64(requests - unmeasured)
 	return score{
 		ns:     float64(took.Nanoseconds()) / n,
+		cpu:    float64(cpu.Nanoseconds()) / n,
 		bytes:  float64(after.TotalAlloc-before.TotalAlloc) / n,
 		allocs: float64(after.Mallocs-before.Mallocs) / n,
 	}, requests
@@ -113,16 +119,26 @@ func (m *match) median(i int, what func(score) float64) float64 {
 	return median(values)
 }
 
+// processTime returns the processor time that this process has used.
+func processTime() time.Duration {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		panic(err) // Only a wrong argument makes it fail.
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
+func cpuOf(s score) float64    { return s.cpu }
 func bytesOf(s score) float64  { return s.bytes }
 func allocsOf(s score) float64 { return s.allocs }
 func nsOf(s score) float64     { return s.ns }
 
-// times returns how many times the throughput of contender j that of i is: the
-// median over the rounds.
-func (m *match) times(i, j int) float64 {
+// times returns how many times what contender i needs for a sample contender j
+// needs: the median over the rounds.
+func (m *match) times(i, j int, what func(score) float64) float64 {
 	values := make([]float64, len(m.scores[i]))
 	for n := range values {
-		values[n] = m.scores[j][n].ns / m.scores[i][n].ns * float64(m.contenders[i].samples) / float64(m.contenders[j].samples)
+		values[n] = what(m.scores[j][n]) / what(m.scores[i][n]) * float64(m.contenders[i].samples) / float64(m.contenders[j].samples)
 	}
 	return median(values)
 }
@@ -141,7 +157,8 @@ func (m *match) report(b *testing.B) {
 // Prometheus's, the second.
 func (m *match) against(b *testing.B) {
 	m.report(b)
-	b.ReportMetric(m.times(0, 1), "x-prometheus")
+	b.ReportMetric(m.times(0, 1, nsOf), "x-prometheus")
+	b.ReportMetric(m.times(0, 1, cpuOf), "x-prometheus-cpu")
 	b.ReportMetric(100*m.median(0, bytesOf)/m.median(1, bytesOf), "pct-B-of-prometheus")
 }
 
