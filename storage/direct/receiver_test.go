@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -29,8 +30,9 @@ import (
 
 // receiver is Prometheus's own, over a TSDB.
 type receiver struct {
-	db  *tsdb.DB
-	url string
+	db      *tsdb.DB
+	handler http.Handler
+	url     string
 }
 
 func newReceiver(t *testing.T, accepts ...remoteapi.WriteMessageType) *receiver {
@@ -40,12 +42,13 @@ func newReceiver(t *testing.T, accepts ...remoteapi.WriteMessageType) *receiver 
 	o.OutOfOrderTimeWindow = 0
 	db, err := tsdb.Open(t.TempDir(), promslog.NewNopLogger(), prometheus.NewRegistry(), o, nil)
 	require.NoError(t, err)
-	server := httptest.NewServer(remote.NewWriteHandler(promslog.NewNopLogger(), prometheus.NewRegistry(), db, accepts, false, true))
+	handler := remote.NewWriteHandler(promslog.NewNopLogger(), prometheus.NewRegistry(), db, accepts, false, true)
+	server := httptest.NewServer(handler)
 	t.Cleanup(func() {
 		server.Close()
 		require.NoError(t, db.Close())
 	})
-	return &receiver{db: db, url: server.URL}
+	return &receiver{db: db, handler: handler, url: server.URL}
 }
 
 // read returns one line per sample of the series with that name.

@@ -30,6 +30,7 @@ type FarEnd struct {
 	mu         sync.Mutex
 	next       []Answer
 	v2, always *Answer
+	script     func(*FarEndRequest) Answer
 	requests   []*FarEndRequest
 	stored     []Sample
 	inFlight   map[string]*FarEndRequest // by series
@@ -45,12 +46,20 @@ type Answer struct {
 	// Refuse picks the samples that are not stored; the others are, whatever
 	// the status, and the Written headers say how many.
 	Refuse func(Sample) bool
+	// Whole stores nothing of a request that has a sample that Refuse picks.
+	Whole bool
 	// NoWritten leaves the Written headers out of the answer to a 2.0 message.
 	// If the status is 2xx then nothing is stored: such a receiver has read the
 	// message as an empty one of 1.0.
 	NoWritten bool
 	// HangUp closes the connection instead of an answer.
 	HangUp bool
+	// Lose stores what is accepted, and closes the connection instead of an
+	// answer.
+	Lose bool
+	// Raw is sent instead of an answer, which is then cut off. It stores what
+	// Status says.
+	Raw string
 	// Hold, if not nil, delays the answer until it is closed or the sender goes.
 	Hold <-chan struct{}
 }
@@ -113,6 +122,14 @@ func (f *FarEnd) ToV2(a *Answer) {
 	f.v2 = a
 }
 
+// Script sets what chooses the answer to requests that no queued one is for,
+// before those of ToV2 and Always. It runs for several requests at a time.
+func (f *FarEnd) Script(choose func(*FarEndRequest) Answer) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.script = choose
+}
+
 // Requests returns what came in, in the order of arrival.
 func (f *FarEnd) Requests() []*FarEndRequest {
 	f.mu.Lock()
@@ -145,7 +162,10 @@ func (f *FarEnd) serve(w http.ResponseWriter, r *http.Request) {
 	for _, s := range req.Samples {
 		series[s.Labels.String()] = true
 	}
-	a := f.arrive(req, faults, series)
+	a, script := f.arrive(req, faults, series)
+	if script != nil {
+		a = script(req)
+	}
 	select {
 	case f.arrived <- req:
 	default:
@@ -158,7 +178,11 @@ func (f *FarEnd) serve(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	samples, histograms, exemplars := f.settle(req, a, series, r.Context().Err() != nil)
-	if a.HangUp {
+	if a.Raw != "" {
+		cutOff(w, a.Raw)
+		return
+	}
+	if a.HangUp || a.Lose {
 		// The one way to end a handler without an answer.
 		panic(http.ErrAbortHandler)
 	}
@@ -175,6 +199,16 @@ func (f *FarEnd) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(a.Body))
 }
 
+// cutOff sends the beginning of an answer and closes the connection.
+func cutOff(w http.ResponseWriter, text string) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(err) // a server of HTTP/1 can
+	}
+	_, _ = conn.Write([]byte(text))
+	_ = conn.Close()
+}
+
 func (a *Answer) status() int {
 	if a.Status == 0 {
 		return http.StatusNoContent
@@ -182,8 +216,8 @@ func (a *Answer) status() int {
 	return a.Status
 }
 
-// arrive notes a request and picks its answer.
-func (f *FarEnd) arrive(req *FarEndRequest, faults []string, series map[string]bool) Answer {
+// arrive notes a request and picks its answer, or what chooses it.
+func (f *FarEnd) arrive(req *FarEndRequest, faults []string, series map[string]bool) (Answer, func(*FarEndRequest) Answer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.requests = append(f.requests, req)
@@ -198,13 +232,15 @@ func (f *FarEnd) arrive(req *FarEndRequest, faults []string, series map[string]b
 	case len(f.next) > 0:
 		a := f.next[0]
 		f.next = f.next[1:]
-		return a
+		return a, nil
+	case f.script != nil:
+		return Answer{}, f.script
 	case req.V2 && f.v2 != nil:
-		return *f.v2
+		return *f.v2, nil
 	case f.always != nil:
-		return *f.always
+		return *f.always, nil
 	}
-	return Answer{}
+	return Answer{}, nil
 }
 
 // settle stores what the answer accepts and counts it.
@@ -221,6 +257,9 @@ func (f *FarEnd) settle(req *FarEndRequest, a Answer, series map[string]bool, go
 	}
 	ok := a.status() >= 200 && a.status() < 300
 	if a.HangUp || !ok && a.Refuse == nil || ok && req.V2 && a.NoWritten {
+		return 0, 0, 0
+	}
+	if a.Whole && a.Refuse != nil && slices.ContainsFunc(req.Samples, a.Refuse) {
 		return 0, 0, 0
 	}
 	for _, s := range req.Samples {
