@@ -12,39 +12,38 @@ import (
 
 // asked is what is required of the measurements, as the median over the runs.
 var asked = []struct {
-	what              string
-	step, family, row string
-	procs             int
-	require           string
+	what        string
+	family, row string
+	require     string
 }{
-	{"warm, whole handler, times Prometheus's: sdk", "bench", "BenchmarkRatio", "sdk", 1, "x-prometheus>=25"},
-	{"warm, whole handler, times Prometheus's: batch", "bench", "BenchmarkRatio", "batch", 1, "x-prometheus>=12"},
-	{"warm, whole handler, times Prometheus's: small", "bench", "BenchmarkRatio", "small", 1, "x-prometheus>=6"},
-	{"warm, conversion alone, times Prometheus's handler: sdk", "bench", "BenchmarkRatioConvert", "sdk", 1, "x-prometheus>=30"},
-	{"warm, conversion alone, times Prometheus's handler: batch", "bench", "BenchmarkRatioConvert", "batch", 1, "x-prometheus>=15"},
-	{"warm, conversion alone, times Prometheus's handler: small", "bench", "BenchmarkRatioConvert", "small", 1, "x-prometheus>=20"},
-	{"allocations of a warm conversion, numbers", "bench", "BenchmarkConvert", "numbers", 1, "allocs/op<=0"},
-	{"allocations of a warm conversion, numbers and classic histograms", "bench", "BenchmarkConvert", "batch", 1, "allocs/op<=0"},
-	{"allocations of a warm conversion, with native histograms", "bench", "BenchmarkConvert", "sdk", 1, "allocs/op<=2"},
-	{"bytes per request, whole handler, of Prometheus's: sdk", "bench", "BenchmarkRatio", "sdk", 1, "pct-B-of-prometheus<=2"},
-	{"cold, times Prometheus's: small", "bench", "BenchmarkCold", "points/small", 1, "x-prometheus>=1.5"},
-	{"cold, times Prometheus's: sdk", "bench", "BenchmarkCold", "points/sdk", 1, "x-prometheus>=1.5"},
-	{"cold, times Prometheus's: batch", "bench", "BenchmarkCold", "points/batch", 1, "x-prometheus>=1.5"},
-	{"cold, new targets too, times Prometheus's: sdk", "bench", "BenchmarkCold", "targets/sdk", 1, "x-prometheus>=1.5"},
-	{"bytes kept per float series at a million, cache alone", "bench", "BenchmarkMemory", "cache/sdk", 1, "bytes/series<=500"},
-	{"bytes kept per float series at a million, direct with 2.0", "bench", "BenchmarkMemory", "direct-v2/sdk", 1, "bytes/series<=500"},
-	{"bytes kept per float series at a million, direct with 1.0", "bench", "BenchmarkMemory", "direct-v1/sdk", 1, "bytes/series<=1000"},
-	{"throughput at a million series, of that at 10 000", "bench", "BenchmarkGrowth", "1000000", 1, "pct-of-10k>=40"},
-	{"a million series, times Prometheus's", "bench", "BenchmarkGrowth", "1000000", 1, "x-prometheus>=10"},
-	{"two processors, distinct targets: sdk", "bench", "BenchmarkScaling", "distinct/sdk", 1, "x-scaling>=1.7"},
-	{"two processors, distinct targets: batch", "bench", "BenchmarkScaling", "distinct/batch", 1, "x-scaling>=1.7"},
-	{"two processors, one target, not slower: sdk", "bench", "BenchmarkScaling", "shared/sdk", 1, "x-scaling>=1"},
-	{"two processors, one target, not slower: batch", "bench", "BenchmarkScaling", "shared/batch", 1, "x-scaling>=1"},
-	{"times vmagent's parser, Prometheus naming: sdk without exponential", "peers", "BenchmarkPeers", "sdk-without-exponential", 1, "x-vmagent>=12"},
-	{"times the Collector's translator, remote write 1.0: sdk", "peers", "BenchmarkPeers", "sdk", 1, "x-contrib-rw1>=60"},
-	{"times the Collector's translator, remote write 2.0: sdk", "peers", "BenchmarkPeers", "sdk", 1, "x-contrib-rw2>=60"},
-	{"10 % churn per request, times Prometheus's: sdk", "bench", "BenchmarkChurn", "sdk", 1, "x-prometheus>=5"},
-	{"10 % churn per request, times Prometheus's: batch", "bench", "BenchmarkChurn", "batch", 1, "x-prometheus>=5"},
+	{"warm, whole handler, times Prometheus's: sdk", "BenchmarkRatio", "sdk", "x-prometheus>=25"},
+	{"warm, whole handler, times Prometheus's: batch", "BenchmarkRatio", "batch", "x-prometheus>=12"},
+	{"warm, whole handler, times Prometheus's: small", "BenchmarkRatio", "small", "x-prometheus>=6"},
+	{"warm, conversion alone, times Prometheus's handler: sdk", "BenchmarkRatioConvert", "sdk", "x-prometheus>=30"},
+	{"warm, conversion alone, times Prometheus's handler: batch", "BenchmarkRatioConvert", "batch", "x-prometheus>=15"},
+	{"warm, conversion alone, times Prometheus's handler: small", "BenchmarkRatioConvert", "small", "x-prometheus>=20"},
+	{"allocations of a warm conversion, numbers", "BenchmarkConvert", "numbers", "allocs/op<=0"},
+	{"allocations of a warm conversion, numbers and classic histograms", "BenchmarkConvert", "batch", "allocs/op<=0"},
+	{"allocations of a warm conversion, with native histograms", "BenchmarkConvert", "sdk", "allocs/op<=2"},
+	{"bytes per request, whole handler, of Prometheus's: sdk", "BenchmarkRatio", "sdk", "pct-B-of-prometheus<=2"},
+	{"cold, times Prometheus's: small", "BenchmarkCold", "points/small", "x-prometheus>=1.5"},
+	{"cold, times Prometheus's: sdk", "BenchmarkCold", "points/sdk", "x-prometheus>=1.5"},
+	{"cold, times Prometheus's: batch", "BenchmarkCold", "points/batch", "x-prometheus>=1.5"},
+	{"cold, new targets too, times Prometheus's: sdk", "BenchmarkCold", "targets/sdk", "x-prometheus>=1.5"},
+	{"bytes kept per float series at a million, cache alone", "BenchmarkMemory", "cache/sdk", "bytes/series<=500"},
+	{"bytes kept per float series at a million, direct with 2.0", "BenchmarkMemory", "direct-v2/sdk", "bytes/series<=500"},
+	{"bytes kept per float series at a million, direct with 1.0", "BenchmarkMemory", "direct-v1/sdk", "bytes/series<=1000"},
+	{"throughput at a million series, of that at 10 000", "BenchmarkGrowth", "1000000", "pct-of-10k>=40"},
+	{"a million series, times Prometheus's", "BenchmarkGrowth", "1000000", "x-prometheus>=10"},
+	{"two processors, distinct targets: sdk", "BenchmarkScaling", "distinct/sdk", "x-scaling>=1.7"},
+	{"two processors, distinct targets: batch", "BenchmarkScaling", "distinct/batch", "x-scaling>=1.7"},
+	{"two processors, one target, not slower: sdk", "BenchmarkScaling", "shared/sdk", "x-scaling>=1"},
+	{"two processors, one target, not slower: batch", "BenchmarkScaling", "shared/batch", "x-scaling>=1"},
+	{"times vmagent's parser, Prometheus naming: sdk without exponential", "BenchmarkPeers", "sdk-without-exponential", "x-vmagent>=12"},
+	{"times the Collector's translator, remote write 1.0: sdk", "BenchmarkPeers", "sdk", "x-contrib-rw1>=60"},
+	{"times the Collector's translator, remote write 2.0: sdk", "BenchmarkPeers", "sdk", "x-contrib-rw2>=60"},
+	{"10 % churn per request, times Prometheus's: sdk", "BenchmarkChurn", "sdk", "x-prometheus>=5"},
+	{"10 % churn per request, times Prometheus's: batch", "BenchmarkChurn", "batch", "x-prometheus>=5"},
 }
 
 // requirements is the table of what was asked and what was measured, as far as
@@ -57,11 +56,11 @@ func (r *record) requirements() (table, error) {
 		if err != nil {
 			return t, err
 		}
-		f := r.step(a.step).family(a.family)
+		_, f := r.family(a.family)
 		if f == nil {
 			continue
 		}
-		i := slices.IndexFunc(f.rows, func(o *row) bool { return o.name == a.row && o.procs == a.procs })
+		i := slices.IndexFunc(f.rows, func(o *row) bool { return o.name == a.row && o.procs == 1 })
 		if i < 0 {
 			continue
 		}

@@ -19,26 +19,34 @@ func TestPlan(t *testing.T) {
 		commands[s.Name] = s.Command
 		require.NotEmpty(t, s.Title)
 	}
-	require.Equal(t, "go test ./bench -run '^$' -bench '^(BenchmarkHandler|BenchmarkShared)$' -cpu 1,2,4 -count 5 -benchtime 1s -timeout 0", commands["scaling"])
+	require.Equal(t, "go test ./bench -run '^$' -bench '^Benchmark(Handler|Shared|Scaling)$' -cpu 1,2,4 -count 5 -benchtime 1s -timeout 0", commands["processors"])
 	require.Equal(t, "go test -C bench/peers -run '^$' -bench . -cpu 1 -count 5 -benchtime 1s -timeout 0", commands["peers"])
 	require.Contains(t, commands["reference-serial"], "-cpu 1 -bench 'S/{built,pooled}'")
 	require.Contains(t, commands["reference-parallel"], "-cpu 4 -bench 'P/{built,pooled}'")
 	require.Contains(t, commands["no-op"], "-pairs 10")
 	require.Contains(t, commands["no-op"], "-base HEAD")
-	require.NotContains(t, commands["bench"], "1000000")
+	require.NotContains(t, commands["growth"], "1000000")
+	require.Contains(t, commands["memory"], "'^Benchmark(Memory)$'")
+	require.Contains(t, commands["stages"], "-bench . -skip '^Benchmark(Reference|Ratio|RatioConvert|Convert|Cold|Churn|Growth|Memory|Handler|Shared|Scaling|EndToEnd)$' -cpu 1 ")
 
 	p.quick = true
-	require.Contains(t, p.steps()[0].Command, "^BenchmarkGrowth$/1000000")
+	commands = map[string]string{}
+	for _, s := range p.steps() {
+		commands[s.Name] = s.Command
+	}
+	require.Contains(t, commands["growth"], "-skip /1000000")
+	require.Contains(t, commands["stages"], "|Memory|")
+	require.NotContains(t, commands, "memory")
 }
 
 func TestChoose(t *testing.T) {
 	steps := plan{}.steps()
-	for names, want := range map[string]int{"": len(steps), "none": 0, "no-op,bench": 2} {
+	for names, want := range map[string]int{"": len(steps), "none": 0, "no-op,warm": 2} {
 		got, err := choose(steps, names)
 		require.NoError(t, err)
 		require.Len(t, got, want)
 	}
-	_, err := choose(steps, "bench,nothing")
+	_, err := choose(steps, "warm,nothing")
 	require.ErrorContains(t, err, `no step is named "nothing"`)
 }
 
@@ -79,7 +87,7 @@ func TestCollect(t *testing.T) {
 		require.NoError(t, err, "%s", out)
 	}
 	dir := filepath.Join(root, "out")
-	bench := script("bench", "cat '"+run+"/bench.txt'", false)
+	bench := script("bench", "cat '"+run+"/warm.txt'", false)
 	noop := script("no-op", "cp '"+run+"/no-op.json' \"$2\"; echo text; exit 3", true)
 
 	require.NoError(t, collected(t, dir, false, bench, noop))
@@ -94,9 +102,10 @@ func TestCollect(t *testing.T) {
 	require.NotContains(t, page(t, dir), "missing")
 
 	// A step that fails leaves what there was.
-	err = collected(t, dir, false, script("bench", "echo; exit 1", false))
+	err = collected(t, dir, false, script("bench", "echo; exit 1", false), noop)
 	require.ErrorContains(t, err, "bench: exit status 1 (what was run before is in")
-	err = collected(t, dir, false, script("bench", "cat '"+run+"/bench.txt'; echo '--- FAIL: BenchmarkX'", false))
+	require.ErrorContains(t, err, "-steps bench,no-op goes on")
+	err = collected(t, dir, false, script("bench", "cat '"+run+"/warm.txt'; echo '--- FAIL: BenchmarkX'", false))
 	require.ErrorContains(t, err, "the benchmarks failed")
 	err = collected(t, dir, false, script("no-op", "exit 2", true))
 	require.ErrorContains(t, err, "exit status 2")

@@ -6,7 +6,9 @@
 //	go run ./bench/report -dir bench/results/2026-12-01-0123456789ab -steps peers
 //	go run ./bench/report -dir bench/results/2026-12-01-0123456789ab -steps none
 //
-// The third runs one step anew, the fourth only writes the pages anew.
+// The third runs one step anew, the fourth only writes the pages anew. All takes
+// about 25 minutes on two cores, and quick three; a run that stops says how to
+// go on. Nothing else should run beside it.
 package main
 
 import (
@@ -115,7 +117,7 @@ func collect(ctx context.Context, steps []planned, dir string, quick bool, stder
 			return err
 		}
 	}
-	for _, s := range steps {
+	for i, s := range steps {
 		if s.needs != "" {
 			if _, err := os.Stat(s.needs); errors.Is(err, fs.ErrNotExist) {
 				fmt.Fprintf(stderr, "report: %s is left out: there is no %s\n", s.Name, s.needs)
@@ -124,7 +126,7 @@ func collect(ctx context.Context, steps []planned, dir string, quick bool, stder
 		}
 		done, err := s.run(ctx, dir, stderr)
 		if err != nil {
-			return fmt.Errorf("%s: %w (what was run before is in %s; -dir %s -steps %s goes on)", s.Name, err, dir, dir, s.Name)
+			return fmt.Errorf("%s: %w (what was run before is in %s; -dir %s -steps %s goes on)", s.Name, err, dir, dir, left(steps[i:]))
 		}
 		r.put(done)
 		if err := r.save(dir); err != nil {
@@ -141,6 +143,15 @@ func collect(ctx context.Context, steps []planned, dir string, quick bool, stder
 	}
 	fmt.Fprintln(stderr, "report:", filepath.Join(dir, pageFile))
 	return nil
+}
+
+// left names the steps that are left.
+func left(steps []planned) string {
+	var names []string
+	for _, s := range steps {
+		names = append(names, s.Name)
+	}
+	return strings.Join(names, ",")
 }
 
 // open loads the record of a directory, which is made if need be.

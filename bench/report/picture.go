@@ -15,7 +15,7 @@ import (
 // picture is a chart that a report has if its benchmark was run.
 type picture struct {
 	file, title, subtitle string
-	step, family          string
+	family                string
 	only                  *regexp.Regexp // which parts; nil: all
 	draw                  func(p picture, s *step, f *family, caption []string) []byte
 }
@@ -26,31 +26,31 @@ var shapes = regexp.MustCompile(`^(small|sdk|batch)$`)
 var pictures = []picture{
 	{
 		"throughput.svg", "Samples per second: the whole handler", "Warm requests, HTTP in process, one core, the same bytes in turns. More is better.",
-		"bench", "BenchmarkRatio", shapes, throughput,
+		"BenchmarkRatio", shapes, throughput,
 	},
 	{
 		"bytes.svg", "Bytes allocated per request: the whole handler", "Warm requests, HTTP in process, one core. Less is better.",
-		"bench", "BenchmarkRatio", shapes, allocated,
+		"BenchmarkRatio", shapes, allocated,
 	},
 	{
 		"throughput-peers.svg", "Samples per second: conversion beside other projects", "Warm requests, from the bytes of a request to series with labels and samples, one core. More is better.",
-		"peers", "BenchmarkPeers", nil, throughput,
+		"BenchmarkPeers", nil, throughput,
 	},
 	{
 		"bytes-peers.svg", "Bytes allocated per request: conversion beside other projects", "Warm requests, from the bytes of a request to series with labels and samples, one core. Less is better.",
-		"peers", "BenchmarkPeers", nil, allocated,
+		"BenchmarkPeers", nil, allocated,
 	},
 	{
 		"cold.svg", "Samples per second: every series new", "First sight of every series, one core, the same bytes in turns. More is better.",
-		"bench", "BenchmarkCold", nil, throughput,
+		"BenchmarkCold", nil, throughput,
 	},
 	{
 		"growth.svg", "Time per sample, by cached series", "Warm requests of targets in random order, one core. Both axes are logarithmic. Less is better.",
-		"bench", "BenchmarkGrowth", nil, growth,
+		"BenchmarkGrowth", nil, growth,
 	},
 	{
 		"scaling.svg", "Throughput by processors", "Warm sdk requests of as many senders as processors, each a target of its own (Handler) or all one target (Shared). More is better.",
-		"scaling", "BenchmarkShared", nil, scaling,
+		"BenchmarkShared", nil, scaling,
 	},
 }
 
@@ -64,8 +64,7 @@ type svg struct {
 func (r *record) draw() []svg {
 	var out []svg
 	for _, p := range pictures {
-		s := r.step(p.step)
-		f := s.family(p.family)
+		s, f := r.family(p.family)
 		if f == nil {
 			continue
 		}

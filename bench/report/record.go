@@ -144,15 +144,14 @@ func (r *row) add(values []gobench.Value) {
 	}
 }
 
-// family returns the one with the given name, or nil.
-func (s *step) family(name string) *family {
-	if s == nil {
-		return nil
-	}
-	for _, f := range s.families {
-		if f.name == name {
-			return f
+// family returns the one with the given name and its step, or nil.
+func (r *record) family(name string) (*step, *family) {
+	for i := range r.Steps {
+		for _, f := range r.Steps[i].families {
+			if f.name == name {
+				return &r.Steps[i], f
+			}
 		}
 	}
-	return nil
+	return nil, nil
 }
