@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -121,14 +122,15 @@ const (
 // between requests allocates nothing, and is no part of what is timed.
 type client struct {
 	corpus   *Corpus
-	ms, step int64
+	clock    *atomic.Int64 // the time of the last request
 	body     body
 	request  *http.Request
 	response response
 }
 
 func newClient(c *Corpus) *client {
-	cl := &client{corpus: c, ms: firstMs, step: stepMs}
+	cl := &client{corpus: c, clock: new(atomic.Int64)}
+	cl.clock.Store(firstMs)
 	cl.request = httptest.NewRequest(http.MethodPost, "/v1/metrics", nil)
 	cl.request.Header.Set("Content-Type", "application/x-protobuf")
 	cl.request.Body = &cl.body
@@ -138,8 +140,7 @@ func newClient(c *Corpus) *client {
 
 // next makes the request ready that is sent next.
 func (c *client) next() {
-	c.ms += c.step
-	c.ready(c.corpus.At(c.ms))
+	c.ready(c.corpus.At(c.clock.Add(stepMs)))
 }
 
 // ready makes a request of a body.

@@ -27,8 +27,7 @@ func scaling(b *testing.B, s Shape, shared bool) {
 	p := newProduct(b)
 	clients := []*client{newClient(s.New(0)), newClient(s.New(1))}
 	if shared {
-		clients[1].corpus.Seed(0)
-		clients[1].ms += stepMs / 2 // No two requests have points of one time.
+		clients[1].share(clients[0])
 	}
 	samples := clients[0].corpus.Samples
 	each := max(1, 100_000/samples)
@@ -59,6 +58,14 @@ func scaling(b *testing.B, s Shape, shared bool) {
 	b.ReportMetric(m.times(0, 1, nsOf), "x-scaling")
 }
 
+// share makes a client send for the target of another: no two of their requests
+// have points of one time, and those of later ones are later but for what is
+// being sent at once.
+func (c *client) share(with *client) {
+	c.corpus.Seed(0)
+	c.clock = with.clock
+}
+
 // BenchmarkShared is BenchmarkHandler with all goroutines sending for one
 // target.
 func BenchmarkShared(b *testing.B) {
@@ -66,10 +73,8 @@ func BenchmarkShared(b *testing.B) {
 		b.Run(s.Name, func(b *testing.B) {
 			p := newProduct(b)
 			clients := crowd(b, s, p.handler)
-			for i, c := range clients {
-				c.corpus.Seed(0)
-				c.step = int64(len(clients)) // No two requests have points of one time.
-				c.ms += int64(i)
+			for _, c := range clients {
+				c.share(clients[0])
 			}
 			warm := p.watch(b)
 			parallel(b, clients, p.handler)
