@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// docs reads the doc comments of the benchmarks in some directories, by name.
-// A directory that is missing has none.
+// docs reads the doc comments of the benchmarks in some directories, by
+// directory and name: bench/peers.BenchmarkPeers. A directory that is missing
+// has none.
 func docs(dirs ...string) (map[string]string, error) {
 	comments := map[string]string{}
 	for _, dir := range dirs {
@@ -30,10 +31,20 @@ func docs(dirs ...string) (map[string]string, error) {
 			}
 			for _, d := range file.Decls {
 				if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Benchmark") && f.Doc != nil {
-					comments[f.Name.Name] = strings.TrimSpace(f.Doc.Text())
+					comments[filepath.ToSlash(dir)+"."+f.Name.Name] = strings.TrimSpace(f.Doc.Text())
 				}
 			}
 		}
 	}
 	return comments, nil
+}
+
+// doc returns the doc comment of a family.
+func (r *record) doc(f *family) string {
+	for key, text := range r.Docs {
+		if dir, name, _ := strings.Cut(key, "."); name == f.name && strings.HasSuffix(f.pkg, dir) {
+			return text
+		}
+	}
+	return ""
 }

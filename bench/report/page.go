@@ -67,7 +67,7 @@ func (r *record) page(pictures []svg) (string, error) {
 		p("\n## %s", s.Title)
 		for _, f := range s.families {
 			p("\n### %s\n", strings.TrimPrefix(f.name, "Benchmark"))
-			if doc := r.Docs[f.name]; doc != "" {
+			if doc := r.doc(f); doc != "" {
 				p("%s\n", doc)
 			}
 			t := f.table()

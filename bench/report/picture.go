@@ -84,7 +84,7 @@ func (f *family) only(names *regexp.Regexp) *family {
 	if names == nil {
 		return f
 	}
-	kept := &family{name: f.name}
+	kept := &family{pkg: f.pkg, name: f.name}
 	for _, r := range f.rows {
 		if names.MatchString(r.name) {
 			kept.rows = append(kept.rows, r)

@@ -26,7 +26,7 @@ type record struct {
 	Quick bool `json:"quick,omitempty"`
 	// Steps were run in this order.
 	Steps []step `json:"steps"`
-	// Docs are the doc comments of the benchmarks, by name.
+	// Docs are the doc comments of the benchmarks, see docs.
 	Docs map[string]string `json:"docs"`
 }
 
@@ -102,6 +102,7 @@ func (r *record) step(name string) *step {
 
 // family is a benchmark with all its parts.
 type family struct {
+	pkg  string // the import path, if it was printed
 	name string // BenchmarkRatio
 	rows []*row
 }
@@ -119,10 +120,10 @@ func gather(results []gobench.Result) []*family {
 	var families []*family
 	for _, r := range results {
 		name, rest, _ := strings.Cut(r.Name, "/")
-		i := slices.IndexFunc(families, func(f *family) bool { return f.name == name })
+		i := slices.IndexFunc(families, func(f *family) bool { return f.name == name && f.pkg == r.Package })
 		if i < 0 {
 			i = len(families)
-			families = append(families, &family{name: name})
+			families = append(families, &family{pkg: r.Package, name: name})
 		}
 		f := families[i]
 		j := slices.IndexFunc(f.rows, func(o *row) bool { return o.name == rest && o.procs == r.Procs })

@@ -145,19 +145,20 @@ func (r *Result) missing(only [2][]string) {
 func (r *Result) compare(subjects []*subject, requirements []verdict.Requirement) {
 	var verdicts []verdict.Verdict
 	asked := make([]bool, len(requirements))
+	control := r.controlConfidence(subjects)
 	for _, s := range subjects {
 		for _, m := range s.metrics {
 			asks := func(q verdict.Requirement) bool { return q.Unit == m.unit }
 			if s.repeats(m.unit) && (s.control || !slices.ContainsFunc(requirements, asks)) {
 				continue
 			}
-			row := r.row(s, m)
 			if s.control {
+				row := r.row(s, m, control)
 				row.Reason = r.moved(row)
 				r.Control = append(r.Control, row)
 				continue
 			}
-			met := false
+			row, met := r.row(s, m, r.Confidence), false
 			for i, q := range requirements {
 				if asks(q) {
 					asked[i], met = true, true
@@ -170,7 +171,7 @@ func (r *Result) compare(subjects []*subject, requirements []verdict.Requirement
 			r.Rows = append(r.Rows, row)
 		}
 	}
-	r.group()
+	r.group(control)
 	r.Verdict = verdict.Of(verdicts...)
 	for i, q := range requirements {
 		if !asked[i] {
@@ -211,7 +212,29 @@ func (r *Result) void(reason string) {
 	}
 }
 
-func (r *Result) row(s *subject, m metric) Row {
+// controlConfidence is that of the ranges of the control group, so that all of
+// them together hold with the confidence that is asked of one: the more there
+// is to see, the more seems to move. With few pairs it is as high as they allow.
+func (r *Result) controlConfidence(subjects []*subject) float64 {
+	var units []string
+	n := 0
+	for _, s := range subjects {
+		for _, m := range s.metrics {
+			if !s.control || s.repeats(m.unit) {
+				continue
+			}
+			n++
+			if !slices.Contains(units, m.unit) {
+				units = append(units, m.unit)
+			}
+		}
+	}
+	n += len(units) // the group, as one
+	highest := 1 - math.Pow(2, float64(1-r.Pairs))
+	return max(r.Confidence, min(1-(1-r.Confidence)/float64(max(1, n)), highest-1e-9))
+}
+
+func (r *Result) row(s *subject, m metric, confidence float64) Row {
 	n := len(m.pairs)
 	base, candidate, changes, differences := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	for i, p := range m.pairs {
@@ -221,12 +244,12 @@ func (r *Result) row(s *subject, m metric) Row {
 	return Row{
 		Benchmark: s.name, Iterations: s.iterations, Unit: m.unit,
 		Baseline: Number(stat.Median(base)), Candidate: Number(stat.Median(candidate)),
-		Change: r.change(changes), Difference: r.change(differences), Samples: m.pairs,
+		Change: change(changes, confidence), Difference: change(differences, confidence), Samples: m.pairs,
 	}
 }
 
-func (r *Result) change(x []float64) Change {
-	bounds := stat.MedianRange(x, r.Confidence)
+func change(x []float64, confidence float64) Change {
+	bounds := stat.MedianRange(x, confidence)
 	return Change{Number(stat.Median(x)), Number(bounds.Lo), Number(bounds.Hi), bounds.Confidence}
 }
 
@@ -247,7 +270,7 @@ func (r *Row) judge(q verdict.Requirement) verdict.Verdict {
 }
 
 // group compares the control group as one.
-func (r *Result) group() {
+func (r *Result) group(confidence float64) {
 	var units []string
 	for _, c := range r.Control {
 		if !slices.Contains(units, c.Unit) {
@@ -267,7 +290,7 @@ func (r *Result) group() {
 		}
 		nan := Change{Median: Number(math.NaN()), Lo: Number(math.NaN()), Hi: Number(math.NaN())}
 		row := Row{
-			Benchmark: "control group", Unit: unit, Change: r.change(medians), Difference: nan,
+			Benchmark: "control group", Unit: unit, Change: change(medians, confidence), Difference: nan,
 			Baseline: Number(math.NaN()), Candidate: Number(math.NaN()),
 		}
 		row.Reason = r.moved(row)

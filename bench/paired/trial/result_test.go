@@ -15,6 +15,7 @@ import (
 
 	"github.com/otlpgw/otlpgw/bench/paired/gobench"
 	"github.com/otlpgw/otlpgw/bench/paired/machine"
+	"github.com/otlpgw/otlpgw/bench/paired/stat"
 	"github.com/otlpgw/otlpgw/bench/paired/verdict"
 )
 
@@ -103,6 +104,33 @@ func TestControlState(t *testing.T) {
 		require.Equal(t, want, r.ControlState(row))
 	}
 	require.Equal(t, "not clear", r.ControlState(Row{Change: Change{Lo: Number(math.Inf(-1)), Hi: Number(math.Inf(1))}}))
+}
+
+func TestControlConfidence(t *testing.T) {
+	control := func(units ...string) *subject {
+		s := &subject{control: true}
+		for _, u := range units {
+			s.metrics = append(s.metrics, metric{unit: u})
+		}
+		return s
+	}
+	for _, tc := range []struct {
+		pairs    int
+		subjects []*subject
+		low      int
+		exact    float64
+	}{
+		{100, nil, 40, 0.9648},
+		{100, []*subject{control("ns/op", "samples/s"), control("ns/op")}, 38, 0.9881}, // 3 ranges: two and the group
+		{10, []*subject{control("ns/op", "B/op"), control("ns/op", "B/op")}, 1, 0.998},
+		{6, []*subject{control("ns/op", "B/op"), control("ns/op", "B/op")}, 1, 0.96875},
+		{5, []*subject{control("ns/op")}, 0, 0},
+	} {
+		r := &Result{Pairs: tc.pairs, Confidence: 0.95}
+		low, exact := stat.Rank(tc.pairs, r.controlConfidence(append(tc.subjects, &subject{metrics: []metric{{unit: "ns/op"}}})))
+		require.Equal(t, tc.low, low, "%d pairs", tc.pairs)
+		require.InDelta(t, tc.exact, exact, 1e-3, "%d pairs", tc.pairs)
+	}
 }
 
 func TestCompareReasons(t *testing.T) {

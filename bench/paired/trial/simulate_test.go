@@ -164,3 +164,31 @@ func TestControlThatMovesVoids(t *testing.T) {
 	require.Equal(t, verdict.Passed, r.Verdict, r.Reason)
 	require.Greater(t, float64(r.Control[0].Change.Lo), 0.0)
 }
+
+// A control group that stands still seldom seems to move, however many
+// benchmarks it has: its ranges hold together.
+func TestControlSeldomVoids(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	voided := 0
+	for range experiments {
+		subjects := []*subject{{name: "BenchmarkSubject"}}
+		for range 6 {
+			subjects = append(subjects, &subject{name: "BenchmarkControl", control: true})
+		}
+		for range 10 {
+			for _, s := range subjects {
+				var values [2][]gobench.Value
+				for side := range values {
+					values[side] = []gobench.Value{{Unit: "ns/op", Value: math.Exp(0.1 * r.NormFloat64())}, {Unit: "cpu-ns/op", Value: math.Exp(0.1 * r.NormFloat64())}}
+				}
+				require.NoError(t, s.add(values, 0))
+			}
+		}
+		result := &Result{Pairs: 10, Confidence: 0.95, MaxRegression: 0.03, ControlTolerance: 0.01, ControlBench: "C"}
+		result.compare(subjects, nil)
+		if result.Reason != "" {
+			voided++
+		}
+	}
+	require.LessOrEqual(t, voided, 50)
+}

@@ -28,7 +28,7 @@ func (r *Result) ControlNote() string {
 	if r.ControlBench == "" {
 		return "none: nothing says that the machine stood still"
 	}
-	return fmt.Sprintf("%s; it voids the verdict if a range misses zero by more than %g %%", r.ControlBench, r.ControlTolerance*100)
+	return fmt.Sprintf("%s; it voids the verdict if a range misses zero by more than %g %%; its ranges hold together", r.ControlBench, r.ControlTolerance*100)
 }
 
 // ControlState says what a row of the control group shows: that it has moved,

@@ -11,8 +11,9 @@
 //
 // What is said about a metric is the median of the paired changes, and the
 // range that holds it with the asked confidence (see stat.MedianRange). Beside
-// the benchmarks runs a control group that the change cannot reach. If it
-// moves, the machine or the build has moved, and nothing is resolved.
+// the benchmarks runs a control group that the change cannot reach. If one of it
+// moves, the machine or the build has moved, and nothing is resolved. The ranges
+// of the control group are wider, so that they hold together.
 package trial
 
 import (
