@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unsafe"
 
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/metadata"
 	promstorage "github.com/prometheus/prometheus/storage"
 
 	"github.com/otlpgw/otlpgw/storage"
@@ -23,7 +25,9 @@ type appender struct {
 	targeted bool
 	appends  int
 	reserved int64 // bytes, by all parts
-	surplus  int   // the last appends, which are more than may ever be pending
+	given    metadata.Metadata
+	meta     *remotewrite.Metadata // that was made of given
+	surplus  int                   // the last appends, which are more than may ever be pending
 	settled  bool
 }
 
@@ -80,7 +84,7 @@ func (a *appender) Append(ref promstorage.SeriesRef, ls labels.Labels, st, t int
 	}
 	var meta *remotewrite.Metadata
 	if !opts.Metadata.IsEmpty() {
-		meta = series.Metadata(opts.Metadata, opts.MetricFamilyName)
+		meta = a.metadata(series, &opts)
 	}
 	p.samples = append(p.samples, remotewrite.Sample{
 		Series: series, Meta: meta, N: a.appends,
@@ -88,6 +92,22 @@ func (a *appender) Append(ref promstorage.SeriesRef, ls labels.Labels, st, t int
 	})
 	a.appends++
 	return series.Ref(a.b.table), nil
+}
+
+// metadata returns the series' metadata. The series of a metric come one after
+// the other and with the same strings, which are not compared by their bytes;
+// the family's name is the caller's and may have changed in place.
+func (a *appender) metadata(s *remotewrite.Series, opts *promstorage.AppendV2Options) *remotewrite.Metadata {
+	m := &opts.Metadata
+	if a.meta == nil || m.Type != a.given.Type || !same(m.Help, a.given.Help) || !same(m.Unit, a.given.Unit) || opts.MetricFamilyName != a.meta.Family {
+		a.given = *m
+		a.meta = s.Metadata(*m, opts.MetricFamilyName)
+	}
+	return a.meta
+}
+
+func same(a, b string) bool {
+	return len(a) == len(b) && unsafe.StringData(a) == unsafe.StringData(b)
 }
 
 // reserve makes room for n more bytes in p, and reports whether there is any:

@@ -128,11 +128,15 @@ const busyAfter = time.Second
 
 // reserve takes n bytes of what may be pending.
 func (b *Backend) reserve(n int64) error {
-	if held := b.pending.Add(n); held > b.o.MaxPendingBytes {
-		b.pending.Add(-n)
-		return storage.Unavailable(fmt.Errorf("direct: %d bytes of samples wait for their destinations, the limit is %d (direct.max_pending_bytes)", held-n, b.o.MaxPendingBytes), busyAfter)
+	for {
+		held := b.pending.Load()
+		if held+n > b.o.MaxPendingBytes {
+			return storage.Unavailable(fmt.Errorf("direct: %d bytes of samples wait for their destinations, the limit is %d (direct.max_pending_bytes)", held, b.o.MaxPendingBytes), busyAfter)
+		}
+		if b.pending.CompareAndSwap(held, held+n) {
+			return nil
+		}
 	}
-	return nil
 }
 
 // required returns how many destinations a commit waits for.

@@ -21,6 +21,9 @@ import (
 // held holds the far end with a request for target, until free is called.
 func held(t *testing.T, b *Backend, far *storagetest.FarEnd, target uint64) (free func()) {
 	t.Helper()
+	for len(far.Arrived) > 0 {
+		<-far.Arrived
+	}
 	hold := make(chan struct{})
 	far.Next(storagetest.Answer{Hold: hold})
 	x := begin(t, b)
@@ -30,9 +33,6 @@ func held(t *testing.T, b *Backend, far *storagetest.FarEnd, target uint64) (fre
 	return func() {
 		close(hold)
 		require.NoError(t, <-done)
-		for len(far.Arrived) > 0 {
-			<-far.Arrived
-		}
 	}
 }
 

@@ -3,6 +3,7 @@ package remotewrite
 import (
 	"hash/maphash"
 	"sync"
+	"sync/atomic"
 )
 
 // collisions finds series of one destination that 1.0's escaping makes equal.
@@ -11,6 +12,8 @@ import (
 type collisions struct {
 	table *Table
 
+	active atomic.Bool // seen is there
+
 	mu   sync.Mutex
 	seen map[uint64]uint64 // number of the series, by hash of its labels
 }
@@ -18,21 +21,24 @@ type collisions struct {
 // prepare makes the 1.0 labels of a form, once, and reports whether they are
 // those of another live series.
 func (c *collisions) prepare(f *Form, index int) (collides bool) {
+	if !f.escaped() && !c.active.Load() {
+		return false
+	}
 	if x := f.extra.Load(); x != nil && x.v1 != nil {
 		return false
 	}
 	fields := f.fieldsV1()
-	escaped := needsEscapeV1(f.labels)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.seen == nil {
-		if !escaped {
+		if !needsEscapeV1(f.labels) {
 			return false
 		}
-		c.collect(index)
+		c.collect(index, f)
+		c.active.Store(true)
 	}
 	if n := c.table.Len(); len(c.seen) > 2*n+minCollect {
-		c.collect(index)
+		c.collect(index, f)
 	}
 	hash := maphash.Bytes(collisionSeed, fields)
 	other, ok := c.seen[hash]
@@ -49,14 +55,14 @@ var collisionSeed = maphash.MakeSeed()
 // minCollect keeps small tables from being walked over and over.
 const minCollect = 1024
 
-// collect notes the series whose 1.0 labels were made before.
-func (c *collisions) collect(index int) {
+// collect notes the series that there are, but for the one of f.
+func (c *collisions) collect(index int, f *Form) {
 	c.seen = map[uint64]uint64{}
+	var fields []byte
 	c.table.each(func(s *Series) {
-		if f := s.To(c.table, index); f != nil {
-			if x := f.extra.Load(); x != nil && x.v1 != nil {
-				c.seen[maphash.Bytes(collisionSeed, x.v1)] = s.num()
-			}
+		if have := s.To(c.table, index); have != nil && have != f {
+			fields = appendLabelsV1(fields[:0], have.labels)
+			c.seen[maphash.Bytes(collisionSeed, fields)] = s.num()
 		}
 	})
 }

@@ -97,6 +97,8 @@ func (d *dictionary) number(s string) (id uint32, ok bool) {
 type template struct {
 	dict *dictionary
 	ids  []uint32
+	// odd says that 1.0 does not take the names of these series as they are.
+	odd bool
 	// varies has a bit for every label of which a series has a value of its own.
 	varies atomic.Uint32
 }
@@ -130,12 +132,13 @@ func (d *dictionary) describe(f *Form, group uint64) {
 		return
 	}
 	known := d.shapes[shape]
+	odd := needsEscapeV1(f.labels)
 	for i := len(known) - 1; i >= 0; i-- {
-		if f.resemble(known[i], ids) {
+		if known[i].odd == odd && f.resemble(known[i], ids) {
 			return
 		}
 	}
-	t := &template{dict: d, ids: slices.Clone(ids)}
+	t := &template{dict: d, ids: slices.Clone(ids), odd: odd}
 	if len(known) == maxTemplates {
 		copy(known, known[1:])
 		known[maxTemplates-1] = t

@@ -43,7 +43,8 @@ func BenchmarkStages(b *testing.B) {
 			run("order", func() { s.seq.order(s.rows) })
 			encode := func() {
 				if v2 {
-					s.raw = s.enc.AppendV2(s.raw[:0], s.rows)
+					s.raw = s.enc.messageV2(s.rows)
+					s.enc.reset()
 				} else {
 					s.raw = s.enc.AppendV1(s.raw[:0], s.rows)
 				}

@@ -34,8 +34,9 @@ func (s *Sender) encode(rows []Row, v2 bool) []Row {
 	if len(rows) == 0 {
 		return nil
 	}
+	var raw []byte
 	if v2 {
-		s.raw = s.enc.AppendV2(s.raw[:0], rows)
+		raw = s.enc.messageV2(rows)
 	} else {
 		for i := range rows {
 			if i > 0 && rows[i].Form == rows[i-1].Form {
@@ -47,11 +48,15 @@ func (s *Sender) encode(rows []Row, v2 bool) []Row {
 			}
 		}
 		s.raw = s.enc.AppendV1(s.raw[:0], rows)
+		raw = s.raw
 	}
 	if !s.body.idle() {
 		s.body = &payload{}
 	}
 	dst := s.body.bytes[:cap(s.body.bytes)]
-	s.body.bytes = s2.EncodeSnappy(dst, s.raw)
+	s.body.bytes = s2.EncodeSnappy(dst, raw)
+	if v2 {
+		s.enc.reset()
+	}
 	return rows
 }

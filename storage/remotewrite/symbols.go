@@ -1,9 +1,6 @@
 package remotewrite
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
+import "encoding/binary"
 
 // symbols is the symbol table of the message that is being written. Strings
 // that the dictionary knows are found by their number; others, such as trace
@@ -89,20 +86,23 @@ func (s *symbols) end() {
 	}
 }
 
-// pattern is a template as the message has it: the refs that all its series
-// share as bytes, with gaps where some differ.
+// pattern is a template as the message has it: the field with the label refs of
+// the series written last, in which the next one changes what differs.
 type pattern struct {
 	of    *template
-	fixed []byte // the refs outside of the gaps
+	field []byte // tag, length and refs
 	gaps  []gap
+	fixed []byte // the refs outside of the gaps
 }
 
-// gap is where a series has a value of its own.
+// gap is where series have values of their own.
 type gap struct {
-	end    int // of the fixed bytes before it
 	label  uint32
 	common uint32 // the number of the template's own value
-	at     uint32 // the place of the value of the series at hand
+	end    int    // of the fixed bytes before it
+	id, at uint32 // the value of the last series, and its place
+	start  int    // in field
+	size   int    // of the place as a varint
 }
 
 func (p *pattern) load(t *template, s *symbols) {
@@ -112,18 +112,19 @@ func (p *pattern) load(t *template, s *symbols) {
 	for i := 0; i < len(t.ids); i += 2 {
 		p.fixed = binary.AppendUvarint(p.fixed, uint64(s.place(t.ids[i])))
 		if label := uint32(i / 2); label < maxVaryLabel && varies&(1<<label) != 0 {
-			p.gaps = append(p.gaps, gap{end: len(p.fixed), label: label, common: t.ids[i+1]})
+			p.gaps = append(p.gaps, gap{label: label, common: t.ids[i+1], end: len(p.fixed)})
 			continue
 		}
 		p.fixed = binary.AppendUvarint(p.fixed, uint64(s.place(t.ids[i+1])))
 	}
+	p.field = p.field[:0]
 }
 
-// appendRefs appends the label refs of f, whose template is that of p, as field
-// 1 of a TimeSeries. It returns false if p has no gap where f needs one.
-func (p *pattern) appendRefs(dst []byte, f *Form, s *symbols) ([]byte, bool) {
+// fill makes field that of f, whose template is that of p. It returns false if
+// p has no gap where f needs one.
+func (p *pattern) fill(f *Form, s *symbols) bool {
 	// Gaps and variations both ascend by label.
-	length, v := len(p.fixed), 0
+	v, moved := 0, len(p.field) == 0
 	label, id := f.variation(0)
 	for i := range p.gaps {
 		g := &p.gaps[i]
@@ -136,20 +137,41 @@ func (p *pattern) appendRefs(dst []byte, f *Form, s *symbols) ([]byte, bool) {
 				id = 0
 			}
 		}
-		g.at = s.place(own)
-		length += (bits.Len32(g.at|1) + 6) / 7
+		if own == g.id {
+			continue
+		}
+		g.id, g.at = own, s.place(own)
+		switch size := uvarintLen(uint64(g.at)); {
+		case size != g.size:
+			g.size, moved = size, true
+		case !moved:
+			binary.PutUvarint(p.field[g.start:], uint64(g.at))
+		}
 	}
 	if id != 0 {
-		return dst, false
+		return false
 	}
-	dst = append(dst, 1<<3|wireBytes)
-	dst = binary.AppendUvarint(dst, uint64(length))
+	if moved {
+		p.write()
+	}
+	return true
+}
+
+// write makes field anew.
+func (p *pattern) write() {
+	length := len(p.fixed)
+	for i := range p.gaps {
+		length += p.gaps[i].size
+	}
+	p.field = append(p.field[:0], 1<<3|wireBytes)
+	p.field = binary.AppendUvarint(p.field, uint64(length))
 	from := 0
 	for i := range p.gaps {
 		g := &p.gaps[i]
-		dst = append(dst, p.fixed[from:g.end]...)
-		dst = binary.AppendUvarint(dst, uint64(g.at))
+		p.field = append(p.field, p.fixed[from:g.end]...)
+		g.start = len(p.field)
+		p.field = binary.AppendUvarint(p.field, uint64(g.at))
 		from = g.end
 	}
-	return append(dst, p.fixed[from:]...), true
+	p.field = append(p.field, p.fixed[from:]...)
 }

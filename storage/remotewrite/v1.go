@@ -1,6 +1,7 @@
 package remotewrite
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -43,7 +44,7 @@ func (e *Encoder) AppendV1(dst []byte, rows []Row) []byte {
 //	repeated Exemplar exemplars = 3; repeated Histogram histograms = 4;
 func (e *Encoder) appendSeriesV1(dst []byte, rows []Row) []byte {
 	dst, series := openLong(dst, 1)
-	dst = append(dst, rows[0].Form.fieldsV1()...)
+	dst = e.appendFieldsV1(dst, rows[0].Form)
 	var start int
 	for i := range rows {
 		if r := &rows[i]; r.isHistogram() {
@@ -71,6 +72,9 @@ func (e *Encoder) appendSeriesV1(dst []byte, rows []Row) []byte {
 			}
 		}
 	}
+	if n := len(dst) - series; n < 1<<7 || n >= 1<<14 {
+		e.labels.of = nil // what it knows of the message is moved
+	}
 	return shutLong(dst, series)
 }
 
@@ -93,13 +97,98 @@ func (e *Encoder) appendMetadataV1(dst []byte, m *Metadata) []byte {
 	return shut(dst, start)
 }
 
-// fieldsV1 returns the series' labels as fields of a 1.0 TimeSeries.
+// appendFieldsV1 appends the form's labels as fields of a 1.0 TimeSeries.
+func (e *Encoder) appendFieldsV1(dst []byte, f *Form) []byte {
+	if f.escaped() {
+		return append(dst, f.fieldsV1()...)
+	}
+	if f.template != e.labels.of {
+		e.labels.load(f.template)
+	}
+	start := len(dst)
+	dst, ok := e.labels.append(dst, f)
+	if !ok {
+		// A younger series has made one more label vary.
+		e.labels.load(f.template)
+		dst, _ = e.labels.append(dst[:start], f)
+	}
+	return dst
+}
+
+// escaped reports whether the form's 1.0 labels are kept with it: they are not
+// those of its template.
+func (f *Form) escaped() bool { return f.template == nil || f.template.odd }
+
+// fieldsV1 returns the form's labels as fields of a 1.0 TimeSeries, made once.
 func (f *Form) fieldsV1() []byte {
 	if x := f.extra.Load(); x != nil && x.v1 != nil {
 		return x.v1
 	}
-	fields := slices.Clip(appendLabelsV1(nil, f.labels))
+	fields := bytes.Clone(appendLabelsV1(nil, f.labels))
 	return f.update(func(x *extra) { x.v1 = fields }).v1
+}
+
+// stencil is a template as 1.0 has it: the labels that all its series share as
+// bytes, with gaps where some differ.
+type stencil struct {
+	of    *template
+	fixed []byte
+	gaps  []gapV1
+}
+
+// gapV1 is a label of which series have values of their own.
+type gapV1 struct {
+	label uint32
+	own   uint32 // the number of the template's value
+	end   int    // of the fixed bytes before it
+	name  string
+	// last is the number of the value of the last series, or 0, and that label
+	// stands in the message from start to stop.
+	last        uint32
+	start, stop int
+}
+
+func (p *stencil) load(t *template) {
+	p.of = t
+	varies := t.varies.Load()
+	p.fixed, p.gaps = p.fixed[:0], p.gaps[:0]
+	for i := 0; i < len(t.ids); i += 2 {
+		if label := uint32(i / 2); label < maxVaryLabel && varies&(1<<label) != 0 {
+			p.gaps = append(p.gaps, gapV1{label: label, own: t.ids[i+1], end: len(p.fixed), name: t.dict.text(t.ids[i])})
+			continue
+		}
+		p.fixed = appendLabelV1(p.fixed, t.dict.text(t.ids[i]), t.dict.text(t.ids[i+1]))
+	}
+}
+
+// append appends the labels of f, whose template is that of p. It returns false
+// if p has no gap where f needs one.
+func (p *stencil) append(dst []byte, f *Form) ([]byte, bool) {
+	// Gaps and variations both ascend by label.
+	v, from := 0, 0
+	label, id := f.variation(0)
+	for i := range p.gaps {
+		g := &p.gaps[i]
+		own := g.own
+		if id != 0 && label == g.label {
+			own = id
+			if v++; v < maxVaries {
+				label, id = f.variation(v)
+			} else {
+				id = 0
+			}
+		}
+		dst = append(dst, p.fixed[from:g.end]...)
+		start := len(dst)
+		if own == g.last {
+			dst = append(dst, dst[g.start:g.stop]...)
+		} else {
+			dst = appendLabelV1(dst, g.name, p.of.dict.text(own))
+		}
+		g.last, g.start, g.stop = own, start, len(dst)
+		from = g.end
+	}
+	return append(dst, p.fixed[from:]...), id == 0
 }
 
 // appendLabelsV1 appends Label messages, sorted by name. Names that 1.0 does

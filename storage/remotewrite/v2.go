@@ -3,6 +3,7 @@ package remotewrite
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
 )
@@ -16,7 +17,9 @@ type Encoder struct {
 	table    *Table
 	symbols  symbols
 	pattern  pattern
+	labels   stencil
 	series   []byte
+	head     int // the room before the series
 	families map[string]struct{}
 
 	// What the last row had, as fields: neighbours have it in common.
@@ -53,8 +56,17 @@ func NewEncoder(t *Table) *Encoder {
 //
 //	repeated string symbols = 4; repeated TimeSeries timeseries = 5;
 func (e *Encoder) AppendV2(dst []byte, rows []Row) []byte {
+	dst = append(dst, e.messageV2(rows)...)
+	e.reset()
+	return dst
+}
+
+// messageV2 returns the message for AppendV2, valid until the next call or reset.
+func (e *Encoder) messageV2(rows []Row) []byte {
 	e.symbols.begin(e.table.dict.Load())
-	e.series = e.series[:0]
+	// Symbols come first, since receivers that decode as they read need them,
+	// but are known last: there is room for as many as the last time.
+	e.series = slices.Grow(e.series[:0], e.head)[:e.head]
 	for len(rows) > 0 {
 		n := 1
 		for n < len(rows) && sameSeriesV2(&rows[0], &rows[n]) {
@@ -63,11 +75,15 @@ func (e *Encoder) AppendV2(dst []byte, rows []Row) []byte {
 		e.appendSeriesV2(rows[:n])
 		rows = rows[n:]
 	}
-	// Symbols come first: receivers that decode as they read need them.
-	dst = append(dst, e.symbols.fields...)
-	dst = append(dst, e.series...)
-	e.reset()
-	return dst
+	fields := e.symbols.fields
+	if len(fields) > e.head {
+		more := len(fields) + len(fields)/4 - e.head
+		e.series = slices.Insert(e.series, 0, make([]byte, more)...)
+		e.head += more
+	}
+	message := e.series[e.head-len(fields):]
+	copy(message, fields)
+	return message
 }
 
 func sameSeriesV2(a, b *Row) bool {
@@ -204,13 +220,12 @@ func (e *Encoder) appendLabelRefs(dst []byte, f *Form) []byte {
 	if t != e.pattern.of {
 		e.pattern.load(t, &e.symbols)
 	}
-	dst, ok := e.pattern.appendRefs(dst, f, &e.symbols)
-	if !ok {
+	if !e.pattern.fill(f, &e.symbols) {
 		// A younger series has made one more label vary.
 		e.pattern.load(t, &e.symbols)
-		dst, _ = e.pattern.appendRefs(dst, f, &e.symbols)
+		e.pattern.fill(f, &e.symbols)
 	}
-	return dst
+	return append(dst, e.pattern.field...)
 }
 
 // appendTextRefs is for series without numbers in the dictionary at hand.
@@ -228,12 +243,12 @@ func (e *Encoder) appendTextRefs(dst []byte, ls labels.Labels) []byte {
 
 func (e *Encoder) reset() {
 	e.symbols.end()
-	e.pattern.of = nil
+	e.pattern.of, e.labels.of = nil, nil
 	e.meta = nil
 	clear(e.families)
 	clear(e.names)
 	e.names = e.names[:0]
 	if cap(e.series) > maxKeptScratch {
-		e.series = nil
+		e.series, e.head = nil, 0
 	}
 }
