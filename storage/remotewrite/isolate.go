@@ -207,7 +207,7 @@ func (s *Sender) half(half, rest []Row, r *reply) (refusal *reply, ok bool) {
 		s.accept(p.rows, p.answer)
 		return nil, true
 	case r.counted() && u.probes >= maxFutile && u.left == u.rows:
-		s.undecided(half, rest, r)
+		s.undecided(p.rows, rest, r)
 		return nil, false
 	}
 	p.rows = slices.Clone(p.rows)
@@ -244,7 +244,11 @@ func (s *Sender) locate(rows []Row, missing int, a *answer) {
 	}
 	first, second := halves(rows)
 	p := s.probe(first)
-	if p == nil || p.err != nil || !p.counted() || len(p.rows) < len(first) || p.missing() > missing || missing-p.missing() > len(second) {
+	if p != nil && p.err == nil && len(p.rows) < len(first) {
+		// It has forgotten 2.0 meanwhile, and 1.0 does not carry all.
+		rows = append(slices.Clone(p.rows), second...)
+	}
+	if p == nil || p.err != nil || !p.counted() || p.missing() > missing || missing-p.missing() > len(second) {
 		s.refuseSome(rows, missing, a)
 		return
 	}

@@ -294,3 +294,26 @@ func TestAnOutageIsProbedByOne(t *testing.T) {
 	wait, _ = o.admit(now)
 	require.Zero(t, wait)
 }
+
+// A batch that never fits one deadline arrives over several.
+func TestABatchLargerThanItsDeadline(t *testing.T) {
+	b := newBench(t, func(o *DestinationOptions) { o.MaxSamplesPerSend = 100 })
+	b.far.Script(func(*storagetest.FarEndRequest) storagetest.Answer {
+		b.clock.mu.Lock()
+		defer b.clock.mu.Unlock()
+		b.clock.now = b.clock.now.Add(time.Second)
+		return storagetest.Answer{}
+	})
+	samples := b.floats(1200)
+	rounds := 1
+	for ; ; rounds++ {
+		out := b.send(samples...) // five seconds each
+		if out.Err == nil {
+			break
+		}
+		require.Equal(t, storage.KindUnavailable, out.Err.Kind)
+		require.Less(t, rounds, 5)
+	}
+	require.Equal(t, 3, rounds)
+	require.Len(t, b.far.Stored(), 1200, "each once")
+}

@@ -3,6 +3,7 @@ package remotewrite
 import (
 	"hash/maphash"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,7 +54,7 @@ func (r *recent) keep(decisions []decision, unit int32) {
 }
 
 func (r *recent) add(row *Row, reason string) {
-	if row.Form.num() != row.Series.num() || row.derived() {
+	if row.derived() {
 		return
 	}
 	r.rotate()
@@ -67,16 +68,7 @@ func (r *recent) add(row *Row, reason string) {
 // derived reports whether the row is one of several that a sample became.
 func (r *Row) derived() bool {
 	x := r.Series.extra.Load()
-	return r.Form != &r.Series.Form && (x == nil || !contains(x.forms, r.Form))
-}
-
-func contains(forms []*Form, f *Form) bool {
-	for _, have := range forms {
-		if have == f {
-			return true
-		}
-	}
-	return false
+	return r.Form != &r.Series.Form && (x == nil || !slices.Contains(x.forms, r.Form))
 }
 
 // find returns what was decided on a row like this one.
