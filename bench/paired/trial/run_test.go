@@ -51,6 +51,8 @@ func self(t *testing.T, label string, env ...string) trial.Side {
 	t.Helper()
 	binary, err := os.Executable()
 	require.NoError(t, err)
+	// With the race detector each process would wait a second before it ends.
+	env = append(env, "GORACE=atexit_sleep_ms=0")
 	return trial.Side{Label: label, Binary: binary, Dir: t.TempDir(), Env: env}
 }
 
