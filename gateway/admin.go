@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/otlpgw/otlpgw/storage"
 )
 
 // AdminHandler returns the handler of the admin pages, for servers that are
@@ -43,6 +46,9 @@ func (g *Gateway) AdminHandler() http.Handler {
 			_, _ = w.Write(g.o.Config())
 		}))
 	}
+	if g.o.Reload != nil {
+		page("POST /-/reload", "", "", http.HandlerFunc(g.reload))
+	}
 	if g.o.API != nil {
 		page("/api/v1/", "", "", g.o.API)
 	}
@@ -62,6 +68,21 @@ func (g *Gateway) AdminHandler() http.Handler {
 		_, _ = io.WriteString(w, body)
 	})
 	return mux
+}
+
+// reload has the configuration read again. The answer says what is wrong with
+// it, or that now is not the time.
+func (g *Gateway) reload(w http.ResponseWriter, _ *http.Request) {
+	err := g.o.Reload()
+	var e *storage.Error
+	switch {
+	case err == nil:
+		plainText(w, http.StatusOK, "reloaded\n")
+	case errors.As(err, &e):
+		plainText(w, http.StatusServiceUnavailable, "not reloaded: "+e.Err.Error()+"\n")
+	default:
+		plainText(w, http.StatusBadRequest, "not reloaded, the old configuration stays in force:\n"+err.Error()+"\n")
+	}
 }
 
 func plainText(w http.ResponseWriter, code int, text string) {

@@ -36,7 +36,7 @@ func TestCORSOrigins(t *testing.T) {
 
 func TestCORS(t *testing.T) {
 	preflight := []string{"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type,x-api-key"}
-	g := start(t, Options{CORSAllowedOrigins: []string{"https://*.example"}})
+	g := start(t, Options{Settings: Settings{CORSAllowedOrigins: []string{"https://*.example"}}})
 
 	a := g.send(http.MethodOptions, "/v1/metrics", nil, append(preflight, "Origin", "https://shop.example")...)
 	require.Equal(t, http.StatusNoContent, a.code)
@@ -68,7 +68,7 @@ func TestCORS(t *testing.T) {
 	require.Equal(t, http.StatusOK, a.code)
 	require.Empty(t, a.header.Get("Access-Control-Allow-Origin"))
 
-	all := start(t, Options{CORSAllowedOrigins: []string{"*"}})
+	all := start(t, Options{Settings: Settings{CORSAllowedOrigins: []string{"*"}}})
 	a = all.send(http.MethodOptions, "/v1/metrics", nil, append(preflight, "Origin", "https://shop.example")...)
 	require.Equal(t, http.StatusNoContent, a.code)
 	require.Equal(t, "*", a.header.Get("Access-Control-Allow-Origin"))

@@ -31,7 +31,7 @@ func FuzzHTTP(f *testing.F) {
 	f.Add(";;;", "br", []byte(nil))
 
 	p := &sizes{}
-	g, err := New(Options{Pusher: p, HTTPMaxRequestSize: limit, MaxJSONSize: limit / 4})
+	g, err := New(Options{Pusher: p, Settings: Settings{HTTPMaxRequestSize: limit, MaxJSONSize: limit / 4}})
 	if err != nil {
 		f.Fatal(err)
 	}

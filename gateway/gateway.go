@@ -25,7 +25,7 @@ type Gateway struct {
 	gate      gate
 	slots     *slots
 	exchanges *pool.Pool[*exchange]
-	cors      *cors
+	rules     atomic.Pointer[rules]
 
 	httpServer  *http.Server
 	grpcServer  *grpc.Server
@@ -65,10 +65,10 @@ func New(o Options) (*Gateway, error) {
 		o:        o,
 		logger:   o.Logger,
 		slots:    newSlots(o.ConversionSlots, o.SlotWait),
-		cors:     newCORS(o.CORSAllowedOrigins),
 		drained:  make(chan struct{}),
 		inFlight: newInFlight(),
 	}
+	g.rules.Store(&rules{Settings: o.Settings, cors: newCORS(o.CORSAllowedOrigins)})
 	g.gate.max = o.MaxInFlightBytes
 	g.exchanges = pool.New(g.newExchange, func(*exchange) bool { return true })
 	if g.metrics, err = newMetrics(o.Registerer, &g.gate); err != nil {

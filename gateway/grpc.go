@@ -120,8 +120,9 @@ func (g *Gateway) export(ctx context.Context) (reply *rawReply, err error) {
 	m.inFlight.Inc()
 	defer m.inFlight.Dec()
 
+	rules := g.rules.Load()
 	x := g.exchanges.Get()
-	if from, ok := peer.FromContext(ctx); ok && g.o.PassPeer {
+	if from, ok := peer.FromContext(ctx); ok && rules.PassPeer {
 		x.peer = from.Addr.String()
 	}
 	defer func() {
@@ -132,7 +133,7 @@ func (g *Gateway) export(ctx context.Context) (reply *rawReply, err error) {
 			reply, err = nil, g.refuseGRPC(g.caught("grpc", v))
 		}
 	}()
-	bound := limit{g.o.GRPCMaxRequestSize, "grpc.max-request-size"}
+	bound := limit{rules.GRPCMaxRequestSize, "grpc.max-request-size"}
 	c, err := x.receiveGRPC(ctx, bound)
 	var report converter.Report
 	if err == nil {

@@ -74,7 +74,7 @@ func (bytesCodec) Unmarshal(mem.BufferSlice, any) error { return nil }
 func TestGRPCTooLarge(t *testing.T) {
 	const limit = 1 << 20
 	p := &recorder{}
-	g := start(t, Options{Pusher: p, GRPCMaxRequestSize: limit})
+	g := start(t, Options{Pusher: p, Settings: Settings{GRPCMaxRequestSize: limit}})
 	exact := bytes.Repeat([]byte{'x'}, limit)
 	for _, name := range []string{encoding.Identity, "gzip", "zstd"} {
 		opts := []grpc.CallOption{grpc.UseCompressor(name), grpc.ForceCodecV2(bytesCodec{}), grpc.MaxCallSendMsgSize(1 << 30)}

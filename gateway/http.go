@@ -52,10 +52,11 @@ func (g *Gateway) serveOTLP(w http.ResponseWriter, r *http.Request) {
 		// So that the client's next request finds another server.
 		w.Header().Set("Connection", "close")
 	}
+	rules := g.rules.Load()
 	preflight := false
-	if g.cors != nil {
+	if rules.cors != nil {
 		if origin := r.Header.Get("Origin"); origin != "" {
-			allowed := g.cors.annotate(w.Header(), origin)
+			allowed := rules.cors.annotate(w.Header(), origin)
 			preflight = r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
 			if preflight && !allowed {
 				g.refuseHTTP(w, r, noFormat, &failure{outcomeNoOrigin, fmt.Sprintf("origin %q is not in http.cors-allowed-origins", shortenTo(origin, 256))})
@@ -70,7 +71,7 @@ func (g *Gateway) serveOTLP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if preflight {
-		g.cors.preflight(w, r)
+		rules.cors.preflight(w, r)
 		return
 	}
 	enc, c, err := negotiate(w.Header(), r)
@@ -78,7 +79,7 @@ func (g *Gateway) serveOTLP(w http.ResponseWriter, r *http.Request) {
 		g.refuseHTTP(w, r, noFormat, err)
 		return
 	}
-	g.exportHTTP(w, r, enc, c)
+	g.exportHTTP(w, r, rules, enc, c)
 }
 
 // negotiate says how the body of r is written, or why it cannot be one.
@@ -129,7 +130,7 @@ func mediaType(contentType string) format {
 }
 
 // exportHTTP serves one export request whose encoding is known.
-func (g *Gateway) exportHTTP(w http.ResponseWriter, r *http.Request, enc format, c compression) {
+func (g *Gateway) exportHTTP(w http.ResponseWriter, r *http.Request, rules *rules, enc format, c compression) {
 	start := time.Now()
 	if err := g.enter(); err != nil {
 		w.Header().Set("Connection", "close")
@@ -142,7 +143,7 @@ func (g *Gateway) exportHTTP(w http.ResponseWriter, r *http.Request, enc format,
 	defer m.inFlight.Dec()
 
 	x := g.exchanges.Get()
-	if g.o.PassPeer {
+	if rules.PassPeer {
 		x.peer = r.RemoteAddr
 	}
 	settled := false
@@ -156,7 +157,7 @@ func (g *Gateway) exportHTTP(w http.ResponseWriter, r *http.Request, enc format,
 			g.refuseHTTP(w, r, enc, g.caught("http", v))
 		}
 	}()
-	report, err := x.exportBody(r, enc, c)
+	report, err := x.exportBody(r, rules, enc, c)
 	size := x.size
 	settled = true
 	if err != nil {
@@ -171,12 +172,11 @@ func (g *Gateway) exportHTTP(w http.ResponseWriter, r *http.Request, enc format,
 }
 
 // exportBody receives the body of r and pushes it.
-func (x *exchange) exportBody(r *http.Request, enc format, c compression) (report converter.Report, err error) {
-	o := &x.g.o
-	wire := limit{o.HTTPMaxRequestSize, "http.max-request-size"}
+func (x *exchange) exportBody(r *http.Request, rules *rules, enc format, c compression) (report converter.Report, err error) {
+	wire := limit{rules.HTTPMaxRequestSize, "http.max-request-size"}
 	inflated := wire
 	if enc == jsonFormat {
-		inflated = limit{o.MaxJSONSize, "http.max-json-size"}
+		inflated = limit{rules.MaxJSONSize, "http.max-json-size"}
 		if c == identity {
 			wire = inflated
 		}
@@ -195,7 +195,7 @@ func (x *exchange) exportBody(r *http.Request, enc format, c compression) (repor
 				// Waited for long enough; discard must not begin again.
 				r.Body = http.NoBody
 			}
-			return report, bodyError(err, o.RequestTimeout)
+			return report, bodyError(err, x.g.o.RequestTimeout)
 		}
 		if tooLong {
 			return report, wire.exceeded(0, "")

@@ -133,7 +133,7 @@ func TestHTTPRefuses(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := &recorder{}
-			g := start(t, Options{Pusher: p, HTTPMaxRequestSize: limit, MaxJSONSize: jsonLimit})
+			g := start(t, Options{Pusher: p, Settings: Settings{HTTPMaxRequestSize: limit, MaxJSONSize: jsonLimit}})
 			if tt.path == "" {
 				tt.path = "/v1/metrics"
 			}
@@ -181,7 +181,7 @@ func TestHTTPLimitsAreExact(t *testing.T) {
 	const limit = 100_000
 	exact, over := bytes.Repeat([]byte{'x'}, limit), bytes.Repeat([]byte{'x'}, limit+1)
 	p := &recorder{}
-	g := start(t, Options{Pusher: p, HTTPMaxRequestSize: limit})
+	g := start(t, Options{Pusher: p, Settings: Settings{HTTPMaxRequestSize: limit}})
 	for _, coding := range []string{"identity", "gzip", "zstd"} {
 		pack := func(b []byte) []byte { return b }
 		switch coding {
@@ -210,7 +210,7 @@ func TestHTTPLimitsAreExact(t *testing.T) {
 // TestHTTPTooLargeIsHeard sends a body far over the limit with a client that,
 // like many, looks for an answer only when it has sent everything.
 func TestHTTPTooLargeIsHeard(t *testing.T) {
-	g := start(t, Options{HTTPMaxRequestSize: 1 << 20})
+	g := start(t, Options{Settings: Settings{HTTPMaxRequestSize: 1 << 20}})
 	for _, head := range []string{"Content-Length: 4194304", "Transfer-Encoding: chunked"} {
 		conn, err := net.Dial("tcp", g.httpAddr)
 		require.NoError(t, err)

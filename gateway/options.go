@@ -53,14 +53,8 @@ type Options struct {
 	// Registerer takes the room's metrics; nil registers nothing.
 	Registerer prometheus.Registerer
 
-	// HTTPMaxRequestSize bounds an OTLP/HTTP body, compressed and again
-	// inflated, in bytes; by default 64 MiB.
-	HTTPMaxRequestSize int64
-	// GRPCMaxRequestSize bounds an OTLP/gRPC message, compressed and again
-	// inflated, in bytes; by default 64 MiB.
-	GRPCMaxRequestSize int64
-	// MaxJSONSize bounds an inflated OTLP/JSON body in bytes; by default 16 MiB.
-	MaxJSONSize int64
+	// Settings can be changed later, by [Gateway.Set].
+	Settings
 
 	// MaxInFlightBytes bounds the weight of the requests between their first
 	// byte and their answer, in bytes; by default 256 MiB. A request weighs its
@@ -79,14 +73,6 @@ type Options struct {
 	// default one minute. It ends requests whose bytes do not come.
 	RequestTimeout time.Duration
 
-	// CORSAllowedOrigins lists the origins whose pages may send OTLP/HTTP:
-	// "https://shop.example", "https://*.example", or "*" for all. Empty
-	// allows none.
-	CORSAllowedOrigins []string
-
-	// PassPeer tells the Pusher from which address each request came.
-	PassPeer bool
-
 	// Ready says whether the rest of the process can take requests: nil if so,
 	// otherwise why not. It must be cheap. Nil is always ready.
 	Ready func() error
@@ -95,6 +81,9 @@ type Options struct {
 	// Config returns the effective configuration as YAML, secrets redacted,
 	// for /-/config. Nil leaves the page out.
 	Config func() []byte
+	// Reload reads the configuration again, for POST /-/reload. Its error goes
+	// to whoever asked. Nil leaves the page out.
+	Reload func() error
 	// API serves /api/v1/ on the admin listener. Nil leaves it out.
 	API http.Handler
 	// Pages are further pages of the admin listener.
@@ -131,10 +120,6 @@ func (o Options) withDefaults() (Options, error) {
 		def  int64
 		max  int64
 	}{
-		// 2 GiB is where a protobuf message ends.
-		{"HTTPMaxRequestSize", &o.HTTPMaxRequestSize, DefaultMaxRequestSize, math.MaxInt32},
-		{"GRPCMaxRequestSize", &o.GRPCMaxRequestSize, DefaultMaxRequestSize, math.MaxInt32},
-		{"MaxJSONSize", &o.MaxJSONSize, DefaultMaxJSONSize, math.MaxInt32},
 		{"MaxInFlightBytes", &o.MaxInFlightBytes, DefaultMaxInFlightBytes, math.MaxInt64 / 2},
 		{"JSONWeight", &o.JSONWeight, DefaultJSONWeight, 1 << 10},
 	} {
@@ -145,8 +130,6 @@ func (o Options) withDefaults() (Options, error) {
 			bad("gateway.Options.%s is %d, want 1 to %d", v.name, *v.p, v.max)
 		}
 	}
-	// A JSON document is a request, too.
-	o.MaxJSONSize = min(o.MaxJSONSize, o.HTTPMaxRequestSize)
 	if o.ConversionSlots == 0 {
 		o.ConversionSlots = 2 * runtime.GOMAXPROCS(0)
 	}
@@ -162,10 +145,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.SlotWait < 0 || o.RequestTimeout < 0 {
 		bad("gateway.Options.SlotWait (%s) and RequestTimeout (%s) must be positive", o.SlotWait, o.RequestTimeout)
 	}
-	for _, p := range o.CORSAllowedOrigins {
-		if err := checkOrigin(p); err != nil {
-			errs = append(errs, err)
-		}
+	var err error
+	if o.Settings, err = o.Settings.withDefaults(); err != nil {
+		errs = append(errs, err)
 	}
 	return o, errors.Join(errs...)
 }

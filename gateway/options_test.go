@@ -23,15 +23,15 @@ func TestOptionsDefaults(t *testing.T) {
 	require.NotNil(t, o.Gatherer)
 	require.NoError(t, o.Ready())
 
-	o, err = Options{Pusher: &recorder{}, HTTPMaxRequestSize: 1 << 20}.withDefaults()
+	o, err = Options{Pusher: &recorder{}, Settings: Settings{HTTPMaxRequestSize: 1 << 20}}.withDefaults()
 	require.NoError(t, err)
 	require.EqualValues(t, 1<<20, o.MaxJSONSize, "a JSON document is a request")
 }
 
 func TestOptionsFaultsComeTogether(t *testing.T) {
 	_, err := New(Options{
-		HTTPMaxRequestSize: -1, GRPCMaxRequestSize: 1 << 40, MaxInFlightBytes: -1, ConversionSlots: -1,
-		SlotWait: -1, CORSAllowedOrigins: []string{"shop.example"},
+		Settings:         Settings{HTTPMaxRequestSize: -1, GRPCMaxRequestSize: 1 << 40, CORSAllowedOrigins: []string{"shop.example"}},
+		MaxInFlightBytes: -1, ConversionSlots: -1, SlotWait: -1,
 	})
 	for _, s := range []string{"Pusher", "HTTPMaxRequestSize", "GRPCMaxRequestSize", "MaxInFlightBytes", "ConversionSlots", "SlotWait", "shop.example"} {
 		require.ErrorContains(t, err, s)

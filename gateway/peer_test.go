@@ -26,7 +26,7 @@ func (p peers) Push(_ context.Context, r converter.Request) (converter.Report, e
 func TestPassPeer(t *testing.T) {
 	for _, pass := range []bool{true, false} {
 		seen := make(peers, 2)
-		g := start(t, Options{Pusher: seen, PassPeer: pass})
+		g := start(t, Options{Pusher: seen, Settings: Settings{PassPeer: pass}})
 		require.Equal(t, http.StatusOK, g.post("/v1/metrics", nil, "Content-Type", protobufType).code)
 		_, err := colpb.NewMetricsServiceClient(g.conn).Export(t.Context(), &colpb.ExportMetricsServiceRequest{})
 		require.NoError(t, err)

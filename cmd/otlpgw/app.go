@@ -1,14 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,19 +26,31 @@ import (
 	"github.com/otlpgw/otlpgw/storage"
 )
 
+// starting is what a process is started with.
+type starting struct {
+	config *config.Loaded
+	// load reads the configuration again.
+	load func() (*config.Loaded, error)
+	// hangup delivers SIGHUP, by which people ask for that.
+	hangup <-chan os.Signal
+	logger *slog.Logger
+	level  *slog.LevelVar // the logger's
+}
+
 // serve runs the gateway until ctx ends or a listener fails, and then ends it
 // in order. It returns nil when everything that was accepted was answered and
 // the store is closed.
-func serve(ctx context.Context, c *config.Loaded, logger *slog.Logger) error {
-	tellAbout(c, logger)
+func serve(ctx context.Context, s starting) error {
+	s.logger.Info("starting otlpgw", "version", version, "storage_mode", s.config.Mode())
+	tellAbout(s.config, s.logger)
 	// Addresses first: a port that is taken is known before a store is opened,
 	// whose log may take minutes to replay.
-	l, err := listen(c)
+	l, err := listen(s.config)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	a, err := newApp(c, logger)
+	a, err := newApp(s)
 	if err != nil {
 		return err
 	}
@@ -43,12 +59,19 @@ func serve(ctx context.Context, c *config.Loaded, logger *slog.Logger) error {
 
 // tellAbout logs what the operator should know about the configuration.
 func tellAbout(c *config.Loaded, logger *slog.Logger) {
-	logger.Info("starting otlpgw", "version", version, "storage_mode", c.Mode())
 	if len(c.Ignored) > 0 {
 		logger.Warn("keys of the configuration file that are accepted and not honoured", "keys", strings.Join(c.Ignored, " "))
 	}
 	if c.Mode() == config.ModeLocal && len(c.RemoteWrite) > 0 {
 		logger.Warn("storage.mode is local: nothing is sent to remote_write", "destinations", len(c.RemoteWrite))
+	}
+	if c.Mode() == config.ModeLocal {
+		logger.Info("series are kept", "path", c.Storage.Path, "retention", c.Storage.TSDB.Retention.Time)
+		return
+	}
+	for i := range c.RemoteWrite {
+		r := &c.RemoteWrite[i]
+		logger.Info("series are sent", "destination", cmp.Or(r.Prometheus.Name, r.Prometheus.URL.Host), "url", r.ShownURL(), "required", r.Required)
 	}
 }
 
@@ -88,64 +111,123 @@ func (l *listeners) close() {
 
 // app is the gateway, put together.
 type app struct {
-	c       *config.Loaded
-	logger  *slog.Logger
-	reg     *prometheus.Registry
-	grace   time.Duration
+	starting
+	reg     *prometheus.Registry // metrics of the process
+	stats   *stats
+	metrics *reloadMetrics
 	gateway *gateway.Gateway
-	behind  opening
+	behind  stage
+
+	// inForce is the configuration, as it is and as it may be shown.
+	inForce atomic.Pointer[inForce]
+
+	// mu makes reloads and the end come one after the other.
+	mu      sync.Mutex
+	stopped bool
+}
+
+// inForce is a configuration at work.
+type inForce struct {
+	*config.Loaded
+	shown []byte
+}
+
+func forced(c *config.Loaded) (*inForce, error) {
+	shown, err := c.Effective()
+	if err != nil {
+		return nil, fmt.Errorf("printing the effective configuration: %w", err)
+	}
+	return &inForce{Loaded: c, shown: shown}, nil
 }
 
 // newApp returns the gateway with nothing behind it; run opens the store.
-func newApp(c *config.Loaded, logger *slog.Logger) (*app, error) {
+func newApp(s starting) (*app, error) {
 	reg := prometheus.NewRegistry()
+	a := &app{starting: s, reg: reg, stats: newStats(reg), metrics: newReloadMetrics(reg)}
 	reg.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collectors.NewBuildInfoCollector(),
+		newBuildInfo(),
 	)
-	effective, err := c.Effective()
+	c, err := forced(s.config)
 	if err != nil {
-		return nil, fmt.Errorf("printing the effective configuration: %w", err)
+		return nil, err
 	}
-	a := &app{c: c, logger: logger, reg: reg, grace: time.Duration(c.Shutdown.Timeout)}
+	a.inForce.Store(c)
+	a.metrics.succeeded()
 	var api http.Handler
 	if c.Mode() == config.ModeLocal {
 		api = &a.behind
 	}
 	a.gateway, err = gateway.New(gateway.Options{
-		Pusher:             &a.behind,
-		Logger:             logger,
-		Registerer:         reg,
-		HTTPMaxRequestSize: int64(c.HTTP.MaxRequestSize),
-		GRPCMaxRequestSize: int64(c.GRPC.MaxRequestSize),
-		MaxJSONSize:        int64(c.HTTP.MaxJSONSize),
-		MaxInFlightBytes:   inFlightBytes(logger),
-		CORSAllowedOrigins: c.HTTP.CORSAllowedOrigins,
-		PassPeer:           slices.Contains(c.OTLP.InstanceFrom, config.PeerIP),
-		Ready:              a.behind.ready,
-		Gatherer:           reg,
-		Config:             func() []byte { return effective },
-		API:                api,
-		Pages:              debugPages(a.behind.inspected),
+		Pusher:           &a.behind,
+		Logger:           s.logger,
+		Registerer:       reg,
+		Settings:         gatewaySettings(s.config),
+		MaxInFlightBytes: inFlightBytes(s.logger),
+		Ready:            a.behind.ready,
+		Gatherer:         a.stats,
+		Config:           func() []byte { return a.inForce.Load().shown },
+		Reload:           a.reload,
+		API:              api,
+		Pages:            debugPages(a.behind.inspected),
 	})
 	return a, err
 }
 
-// open opens the store and the pipeline into it.
-func (a *app) open() (*opened, error) {
-	backend, api, err := openBackend(a.c, a.logger, a.reg)
+// gatewaySettings says in the gateway's words what the file says.
+func gatewaySettings(c *config.Loaded) gateway.Settings {
+	return gateway.Settings{
+		HTTPMaxRequestSize: int64(c.HTTP.MaxRequestSize),
+		GRPCMaxRequestSize: int64(c.GRPC.MaxRequestSize),
+		MaxJSONSize:        int64(c.HTTP.MaxJSONSize),
+		CORSAllowedOrigins: c.HTTP.CORSAllowedOrigins,
+		PassPeer:           slices.Contains(c.OTLP.InstanceFrom, config.PeerIP),
+	}
+}
+
+// open opens the store and the first generation into it.
+func (a *app) open() error {
+	g, err := a.generation(a.config, nil)
 	if err != nil {
+		return err
+	}
+	a.stats.begin(g.reg)
+	close(g.open)
+	g.sweep()
+	a.behind.now.Store(g)
+	return nil
+}
+
+// generation makes what c says of the way to the store. A database that is
+// open already, in the generation before, stays so.
+func (a *app) generation(c *config.Loaded, before *generation) (*generation, error) {
+	g := newGeneration()
+	var err error
+	if before != nil && c.Mode() == config.ModeLocal {
+		g.backend, g.api, g.borrowed = before.backend, before.api, true
+	} else if g.backend, g.api, err = openBackend(c, a.logger, a.reg, g.reg); err != nil {
 		return nil, err
 	}
-	pipeline, err := converter.New(pipelineOptions(a.c, backend, a.logger, a.reg))
-	if err != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), a.grace)
-		defer cancel()
-		return nil, errors.Join(err, backend.Close(ctx))
+	if g.pipeline, err = converter.New(pipelineOptions(c, g.backend, a.logger, g.reg)); err != nil {
+		return nil, errors.Join(err, a.discard(g))
 	}
-	return &opened{backend: backend, pipeline: pipeline, api: api}, nil
+	return g, nil
 }
+
+// discard gives up a generation that has not begun.
+func (a *app) discard(g *generation) error {
+	if g.borrowed {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), a.grace())
+	defer cancel()
+	return g.backend.Close(ctx)
+}
+
+// grace is how long an end may take.
+func (a *app) grace() time.Duration { return time.Duration(a.inForce.Load().Shutdown.Timeout) }
 
 // pipelineOptions says in the converter's words what the file says. The
 // converter's zero is Prometheus's default, so flags are turned around where
@@ -199,6 +281,8 @@ func pipelineOptions(c *config.Loaded, b storage.Backend, logger *slog.Logger, r
 // that loses nothing: no new requests, answers for those in flight, the store.
 // The admin pages are served before the store opens.
 func (a *app) run(ctx context.Context, l *listeners) error {
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
 	servers, failed := errgroup.WithContext(ctx)
 	run := func(name string, l net.Listener, serve func(net.Listener) error) {
 		if l == nil {
@@ -208,33 +292,28 @@ func (a *app) run(ctx context.Context, l *listeners) error {
 		// The socket has been listening all along; from here on it is served.
 		a.logger.Info("listening", "listener", name, "address", l.Addr().String())
 	}
-	run("admin", l.admin, a.gateway.RunAdmin)
-	store, err := a.open()
-	if err != nil {
-		return errors.Join(err, a.gateway.Close(), servers.Wait())
-	}
-	sweep, stopSweep := context.WithCancel(context.WithoutCancel(ctx))
-	defer stopSweep()
-	var background errgroup.Group
-	background.Go(func() error {
-		store.pipeline.Run(sweep)
+	servers.Go(func() error {
+		a.reloadOn(failed, a.hangup)
 		return nil
 	})
-	a.behind.to.Store(store)
+	run("admin", l.admin, a.gateway.RunAdmin)
+	if err := a.open(); err != nil {
+		giveUp()
+		return errors.Join(err, a.gateway.Close(), servers.Wait())
+	}
 	run("http", l.http, a.gateway.RunHTTP)
 	run("grpc", l.grpc, a.gateway.RunGRPC)
+	a.logger.Info("ready")
 	<-failed.Done()
-	a.logger.Info("stopping", "timeout", a.grace)
+	a.logger.Info("stopping", "timeout", a.grace())
 
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.grace)
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.grace())
 	defer cancel()
 	var errs []error
 	if err := a.gateway.Drain(end); err != nil {
-		errs = append(errs, fmt.Errorf("shutdown.timeout (%s): %w", a.grace, err))
+		errs = append(errs, fmt.Errorf("shutdown.timeout (%s): %w", a.grace(), err))
 	}
-	stopSweep()
-	_ = background.Wait() // it returns no error
-	if err := store.backend.Close(end); err != nil {
+	if err := a.end(end); err != nil {
 		errs = append(errs, fmt.Errorf("closing the store: %w", err))
 	}
 	// The admin pages stay to the last, for whoever wants to know why it takes
@@ -245,4 +324,14 @@ func (a *app) run(ctx context.Context, l *listeners) error {
 	}
 	a.logger.Info("stopped")
 	return nil
+}
+
+// end closes the store, when a reload that is under way is over.
+func (a *app) end(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stopped = true
+	g := a.behind.now.Load()
+	g.stop()
+	return g.backend.Close(ctx)
 }

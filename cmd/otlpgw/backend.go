@@ -20,13 +20,14 @@ import (
 )
 
 // openBackend opens what the configuration says series go to. The handler
-// serves queries, for backends that answer any.
-func openBackend(c *config.Loaded, logger *slog.Logger, reg prometheus.Registerer) (storage.Backend, http.Handler, error) {
+// serves queries, for backends that answer any. A database stays for the whole
+// process, and so do its metrics.
+func openBackend(c *config.Loaded, logger *slog.Logger, process, generation prometheus.Registerer) (storage.Backend, http.Handler, error) {
 	switch mode := c.Mode(); mode {
 	case config.ModeLocal:
-		return openLocal(c, logger, reg)
+		return openLocal(c, logger, process)
 	case config.ModeDirect:
-		b, err := openDirect(c, logger, reg)
+		b, err := openDirect(c, logger, generation)
 		return b, nil, err
 	default:
 		return nil, nil, fmt.Errorf("storage.mode %q has no backend", mode)

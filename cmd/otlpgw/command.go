@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"runtime"
@@ -44,32 +43,25 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		return failConfig(stderr, flags.File, err)
 	}
-	logger := newLogger(stderr, cfg.Log)
+	logger, level := newLogger(stderr, cfg.Log)
 
 	ctx, release := untilSignal()
 	defer release()
-	defer ignoreHangup(logger)()
-	if err := serve(ctx, cfg, logger); err != nil {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	err = serve(ctx, starting{
+		config: cfg,
+		load:   func() (*config.Loaded, error) { return config.Load(flags.File, flags, os.Getenv) },
+		hangup: hangup,
+		logger: logger,
+		level:  level,
+	})
+	if err != nil {
 		logger.Error("stopped", "err", err)
 		return 1
 	}
 	return 0
-}
-
-// ignoreHangup keeps SIGHUP, by which people have servers read their
-// configuration again, from ending the process, and says what it does instead.
-func ignoreHangup(logger *slog.Logger) (release func()) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGHUP)
-	go func() {
-		for range signals {
-			logger.Warn("SIGHUP: the configuration is read at start only; restart to change it")
-		}
-	}()
-	return func() {
-		signal.Stop(signals)
-		close(signals)
-	}
 }
 
 // checkConfig prints every fault of a file, each with its line.
@@ -109,16 +101,24 @@ func fail(w io.Writer, err error) int {
 }
 
 func printVersion(w io.Writer) int {
-	revision := ""
+	from := revision()
+	if from != "" {
+		from = ", revision " + from
+	}
+	fmt.Fprintf(w, "otlpgw %s (%s, %s/%s%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH, from)
+	return 0
+}
+
+// revision returns the commit that the binary was built from, if it knows.
+func revision() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
-				revision = ", revision " + s.Value
+				return s.Value
 			}
 		}
 	}
-	fmt.Fprintf(w, "otlpgw %s (%s, %s/%s%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH, revision)
-	return 0
+	return ""
 }
 
 // sameSignal is how soon after a signal another one is the same still:

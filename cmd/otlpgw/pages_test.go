@@ -59,7 +59,7 @@ func TestDebugPages(t *testing.T) {
 // Before the store has opened nothing is accepted, and nothing is refused for
 // good.
 func TestOpening(t *testing.T) {
-	var o opening
+	var o stage
 	require.ErrorIs(t, o.ready(), errOpening)
 	require.Nil(t, o.inspected())
 

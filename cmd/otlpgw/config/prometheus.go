@@ -152,6 +152,14 @@ func (r RemoteWrite) redacted() RemoteWrite {
 	return r
 }
 
+// ShownURL returns the destination's URL without what may be a secret.
+func (r *RemoteWrite) ShownURL() string {
+	if r.Prometheus.URL == nil {
+		return ""
+	}
+	return redactQuery(r.Prometheus.URL).Redacted()
+}
+
 // hidden stands for a secret.
 const hidden = "<secret>"
 

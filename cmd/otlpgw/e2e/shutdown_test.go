@@ -82,16 +82,6 @@ func TestSignalDrains(t *testing.T) {
 	}
 }
 
-// SIGHUP, by which people have servers read their configuration again, ends
-// nothing and says so.
-func TestHangupIsTold(t *testing.T) {
-	p := start(t, "--storage.path="+t.TempDir())
-	p.signal(t, syscall.SIGHUP)
-	p.waitLog(t, "read at start only")
-	code, _ := get(t, p.url("/-/ready"))
-	require.Equal(t, http.StatusOK, code)
-}
-
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	p, _, answered, _ := held(t)
 	p.signal(t, syscall.SIGTERM)
