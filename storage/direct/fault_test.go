@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	faultRequests = flag.Int("faults", 1500, "requests of TestFaults; the full run is 10000")
+	faultRequests = flag.Int("faults", 1000, "requests of TestFaults; the full run is 10000")
 	faultOutage   = flag.Duration("outage", time.Second, "outage of TestFaults; the full run is 20s")
 )
 
@@ -81,8 +81,8 @@ func TestFaults(t *testing.T) {
 			far.Script(u.answer)
 			b := openTo(t, far, func(o *Options) {
 				d := &o.Destinations[0]
-				d.ProtobufMessage, d.RemoteTimeout, d.MinBackoff, d.MaxBackoff = message, 100*time.Millisecond, time.Millisecond, 20*time.Millisecond
-				o.AckTimeout, o.Lines = 500*time.Millisecond, 16
+				d.ProtobufMessage, d.RemoteTimeout, d.MinBackoff, d.MaxBackoff = message, 250*time.Millisecond, time.Millisecond, 20*time.Millisecond
+				o.AckTimeout, o.Lines = time.Second, 16
 			})
 			per := *faultRequests / senders
 			var began, ended sync.Once
@@ -106,6 +106,13 @@ func TestFaults(t *testing.T) {
 			wg.Wait()
 			require.EqualValues(t, senders*per, accepted.Load())
 
+			for _, r := range far.Requests() {
+				if r.Left { // It was too slow, so its answer was lost as well.
+					for _, s := range r.Samples {
+						u.lost[seriesAt(s)]++
+					}
+				}
+			}
 			stored, last := map[string]int{}, map[string]int64{}
 			for _, s := range far.Stored() {
 				stored[seriesAt(s)]++

@@ -17,7 +17,7 @@ func (s *Sender) pause(attempt int, a *answer, v verdict) *storage.Error {
 	if v == throttled {
 		fail.Kind = storage.KindThrottled
 	}
-	if !d.clock.Now().Add(max(wait, a.retryAfter)).Before(s.deadline) {
+	if !d.clock.Now().Add(max(wait, a.retryAfter) + minAttempt).Before(s.deadline) {
 		return fail
 	}
 	// A pause that the far end asked for is kept by admit, for all senders.
@@ -30,6 +30,10 @@ func (s *Sender) pause(attempt int, a *answer, v verdict) *storage.Error {
 	}
 	return nil
 }
+
+// minAttempt is the least time that a repeated attempt is given: one that is
+// cut off by the deadline stores its samples and loses the answer.
+const minAttempt = 20 * time.Millisecond
 
 // backoff doubles from lowest to highest and takes between half and all of it
 // at random, so that senders that failed together do not come back together.

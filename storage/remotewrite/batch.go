@@ -57,6 +57,9 @@ func (b *batch) reset() {
 
 // decide takes rows off their units and settles those that have no more.
 func (s *Sender) decide(rows []Row, reason string) {
+	if s.d.o.ZeroSamples {
+		s.d.zeros.sent(rows)
+	}
 	for i := range rows {
 		s.batch.units[rows[i].unit].left--
 	}

@@ -35,6 +35,7 @@ type Destination struct {
 	recent     recent
 	hold       hold
 	collisions collisions
+	zeros      zeros
 	oldest     atomic.Pointer[func() time.Time]
 }
 
@@ -75,6 +76,7 @@ func newDestination(o DestinationOptions, i int, names map[string]bool, all *Opt
 
 		protocol: protocol{message: o.ProtobufMessage},
 		recent:   recent{clock: all.Clock},
+		zeros:    zeros{began: all.Clock.Now().UnixMilli()},
 	}, nil
 }
 

@@ -53,7 +53,7 @@ func New(o Options) (*Group, error) {
 	}
 	g.table = NewTable(orDefault(o.MaxSeries, DefaultMaxSeries), rules...)
 	for _, d := range g.destinations {
-		d.table, d.collisions.table = g.table, g.table
+		d.table, d.collisions.table, d.zeros.table = g.table, g.table, g.table
 	}
 	if o.Registerer != nil {
 		err := o.Registerer.Register(&oldestPending{

@@ -126,6 +126,10 @@ func (s *Sender) blame(held []*reply, missing int, first *answer) {
 func (s *Sender) narrow(r *reply) {
 	missing := r.missing()
 	switch {
+	case len(r.rows) == 1 && r.rows[0].zero:
+		// The zero at its start may be what is refused.
+		s.d.zeros.sent(r.rows)
+		s.request(slices.Clone(r.rows))
 	case len(r.rows) == 1:
 		s.refuse(r.rows, r.answer)
 	case missing == len(r.rows):
@@ -166,7 +170,7 @@ func (s *Sender) halve(rows []Row, r *reply) {
 			return
 		}
 		if p, ok := s.half(b, nil, r); ok && p != nil {
-			s.refuse(b, p.answer)
+			s.narrow(p)
 		}
 		return
 	}

@@ -47,6 +47,9 @@ func (s *Sender) encode(rows []Row, v2 bool) []Row {
 				s.d.log.write(doubtful, slog.LevelWarn, "remote write: series become one when their names are escaped for 1.0", slog.String("series", rows[i].Form.labels.String()))
 			}
 		}
+		if s.d.o.ZeroSamples {
+			s.d.zeros.mark(rows)
+		}
 		s.raw = s.enc.AppendV1(s.raw[:0], rows)
 		raw = s.raw
 	}

@@ -92,6 +92,9 @@ type DestinationOptions struct {
 	SendMetadata bool
 	// SendStartTimestamps sends start times in 2.0.
 	SendStartTimestamps bool
+	// ZeroSamples adds, in 1.0, a zero at the start time of a counter or histogram
+	// whose start the destination has not seen: 1.0 has no start timestamps.
+	ZeroSamples bool
 	// EscapeNames escapes what is outside of [a-zA-Z0-9_:] in names in 2.0 too,
 	// for receivers of 2.0 that take no UTF-8 names. 1.0 always escapes.
 	EscapeNames bool

@@ -45,6 +45,7 @@ type Row struct {
 	*Sample
 	Form *Form
 	unit int32 // of the batch
+	zero bool  // there is a zero at its start time before it; 1.0 only
 }
 
 // sequence brings the rows of a series together and into time order, which the

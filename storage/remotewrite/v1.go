@@ -47,6 +47,9 @@ func (e *Encoder) appendSeriesV1(dst []byte, rows []Row) []byte {
 	dst = e.appendFieldsV1(dst, rows[0].Form)
 	var start int
 	for i := range rows {
+		if rows[i].zero {
+			dst = appendZeroV1(dst, &rows[i])
+		}
 		if r := &rows[i]; r.isHistogram() {
 			dst, start = open(dst, 4)
 			dst = appendHistogram(dst, r.H, r.FH, 0, r.T)

@@ -76,6 +76,10 @@ type FarEndRequest struct {
 	Samples  []Sample
 	Metadata map[string]metadata.Metadata
 
+	// Left says that the sender had gone before it was answered. It may be read
+	// once the far end has no more requests to answer.
+	Left bool
+
 	overlap string // a series that came again before this was answered
 }
 
@@ -252,6 +256,7 @@ func (f *FarEnd) settle(req *FarEndRequest, a Answer, series map[string]bool, go
 			delete(f.inFlight, s)
 		}
 	}
+	req.Left = gone
 	if req.overlap != "" && !gone {
 		f.violations = append(f.violations, fmt.Sprintf("series %s is in two requests at once", req.overlap))
 	}
