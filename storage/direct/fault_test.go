@@ -231,8 +231,8 @@ func fill(b *Backend, target, n int) error {
 // Of two destinations the one that has accepted a request is not sent it again
 // when the client is told to because of the other.
 func TestARetryGoesToWhoeverFailed(t *testing.T) {
-	one, two, b := both(t)
-	two.Next(storagetest.Answer{Status: http.StatusForbidden})
+	one, two, b := both(t, func(o *Options) { o.AckTimeout = 200 * time.Millisecond })
+	two.Next(storagetest.Answer{Hold: make(chan struct{})})
 	now := time.Now().UnixMilli()
 	send := func() error {
 		x := begin(t, b)
@@ -241,8 +241,58 @@ func TestARetryGoesToWhoeverFailed(t *testing.T) {
 		return x.Commit()
 	}
 	require.Error(t, send())
+	waitFor(t, func() bool { return b.inLine.Load() == 0 })
 	require.Len(t, one.Stored(), 2)
-	require.Error(t, send(), "it is left alone for a while")
+	require.NoError(t, send())
+	require.Len(t, two.Stored(), 2)
 	require.Len(t, one.Requests(), 1)
-	require.Empty(t, two.Stored())
+
+	// Both get what comes next.
+	now++
+	require.NoError(t, send())
+	require.Len(t, one.Stored(), 4)
+	require.Len(t, two.Stored(), 4)
+}
+
+// The same when it accepts after the client was told: the request was kept in
+// flight for another transaction's sake.
+func TestARetryAfterALateAcceptance(t *testing.T) {
+	far := storagetest.NewFarEnd(t)
+	b := openTo(t, far, patient)
+	free := held(t, b, far, 0)
+	hold := make(chan struct{})
+	far.Next(storagetest.Answer{Hold: hold})
+	patientOne := begin(t, b)
+	patientOne.add(1, 1)
+	hasty := begin(t, b)
+	hasty.add(2, 1)
+	first := patientOne.commit()
+	second := hasty.commit()
+	waitFor(t, func() bool { return b.sealed(2) })
+	free()
+	<-far.Arrived // both are in one request
+	for _, s := range b.settlements() {
+		s.end() // as when their deadlines had come
+	}
+	close(hold)
+	require.NoError(t, <-first)
+	require.NoError(t, <-second)
+	require.Len(t, far.Stored(), 3)
+	again := begin(t, b)
+	again.add(2, 1)
+	require.NoError(t, again.Commit())
+	require.Len(t, far.Requests(), 2, "it has that")
+}
+
+// settlements returns those of what is in line for the first destination.
+func (b *Backend) settlements() (out []*settlement) {
+	d := b.desks[0]
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range d.lines {
+		for p := d.lines[i].head; p != nil; p = p.next {
+			out = append(out, p.part.settlement)
+		}
+	}
+	return out
 }

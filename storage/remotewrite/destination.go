@@ -125,14 +125,11 @@ func (d *Destination) admit(ctx context.Context, deadline time.Time) *storage.Er
 			return storage.Unavailable(fmt.Errorf("%s: %w", d.name, err), 0)
 		}
 	}
-	if pause := d.circuit.admit(d.clock.Now()); pause > 0 {
-		return storage.Unavailable(fmt.Errorf("%s: left alone after an answer that speaks of its configuration", d.name), pause)
-	}
 	for {
 		now := d.clock.Now()
 		wait, over := d.outage.admit(now)
 		if wait <= 0 {
-			return nil
+			break
 		}
 		left := deadline.Sub(now)
 		if left <= 0 {
@@ -142,6 +139,11 @@ func (d *Destination) admit(ctx context.Context, deadline time.Time) *storage.Er
 			return storage.Unavailable(fmt.Errorf("%s: %w", d.name, err), 0)
 		}
 	}
+	// Last, since who is admitted as the probe must come back with an answer.
+	if pause := d.circuit.admit(d.clock.Now()); pause > 0 {
+		return storage.Unavailable(fmt.Errorf("%s: left alone after an answer that speaks of its configuration", d.name), pause)
+	}
+	return nil
 }
 
 // answered keeps what an attempt tells about the destination itself.

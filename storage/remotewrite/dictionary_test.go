@@ -57,7 +57,11 @@ func TestSeriesThatAreAlike(t *testing.T) {
 			b.Add(fmt.Sprintf("label_%02d", n), v)
 		}
 		ls := b.Labels()
-		rows = append(rows, rowOf(table.Series(0, ls, uint64(i%2)), Sample{T: 1}))
+		s := table.Series(0, ls, uint64(i%2))
+		if i%41 == 40 {
+			s.template = nil // as when the dictionary is full
+		}
+		rows = append(rows, rowOf(s, Sample{T: 1}))
 		want = append(want, ls.String())
 		if i%37 == 0 || i == 299 {
 			v1, v2 := decode(t, enc, rows)

@@ -407,3 +407,16 @@ func TestMetricsLint(t *testing.T) {
 	b.group.Destinations()[0].OnOldest(func() time.Time { return b.clock.Now().Add(-3 * time.Second) })
 	b.metric(t, "oldest_pending_seconds", "", "3")
 }
+
+// Large histograms end a request before its number of samples does.
+func TestARequestEndsByBytes(t *testing.T) {
+	b := newBench(t, func(o *DestinationOptions) { o.MaxBytesPerSend = 1000 })
+	samples := b.floats(6)
+	for i := range samples {
+		samples[i].H = &histogram.Histogram{Count: 100, PositiveSpans: []histogram.Span{{Length: 100}}, PositiveBuckets: make([]int64, 100)}
+		samples[i].H.PositiveBuckets[0] = 1
+	}
+	require.Equal(t, Outcome{}, b.send(samples...))
+	require.Len(t, b.far.Stored(), 6)
+	require.Len(t, b.far.Requests(), 3)
+}
