@@ -22,11 +22,12 @@ import (
 // another dictionary when as many are gone as are there, and its series move
 // when they are next used. It is safe for concurrent use.
 type dictionary struct {
-	mu     sync.RWMutex
-	ids    map[string]uint32
-	shapes map[uint64][]*template
-	metas  map[metaKey]*Metadata
-	key    []uint32 // scratch
+	mu        sync.RWMutex
+	ids       map[string]uint32
+	shapes    map[uint64][]*template
+	metas     map[metaKey]*Metadata
+	templates uint32
+	key       []uint32 // scratch
 
 	// texts is indexed by number, in pages; published before any number of a
 	// page is.
@@ -95,8 +96,9 @@ func (d *dictionary) number(s string) (id uint32, ok bool) {
 // template is the symbols of a label set, names and values in turn. Series that
 // differ in few values share one, and say where they differ.
 type template struct {
-	dict *dictionary
-	ids  []uint32
+	dict   *dictionary
+	ids    []uint32
+	number uint32 // of the dictionary's templates
 	// odd says that 1.0 does not take the names of these series as they are.
 	odd bool
 	// varies has a bit for every label of which a series has a value of its own.
@@ -109,8 +111,9 @@ const (
 	// maxVaryLabel bounds the labels whose values may differ.
 	maxVaryLabel = 32
 	// maxTemplates bounds the templates that a new series is compared with, the
-	// youngest first: series of a metric come one after the other.
-	maxTemplates = 8
+	// youngest first: series of a metric come one after the other, and the points
+	// of the next metric tend to have the same attributes.
+	maxTemplates = 32
 )
 
 // describe sets what f's labels are in numbers. Group tells apart series that
@@ -138,7 +141,8 @@ func (d *dictionary) describe(f *Form, group uint64) {
 			return
 		}
 	}
-	t := &template{dict: d, ids: slices.Clone(ids), odd: odd}
+	d.templates++
+	t := &template{dict: d, ids: slices.Clone(ids), number: d.templates, odd: odd}
 	if len(known) == maxTemplates {
 		copy(known, known[1:])
 		known[maxTemplates-1] = t

@@ -86,6 +86,35 @@ func (s *symbols) end() {
 	}
 }
 
+// cache holds what the last templates are in the message at hand: those of
+// neighbours alternate, such as that of a histogram's buckets and that of its sum.
+type cache[T any] struct {
+	slots [cacheSlots]T
+	used  []uint8
+	taken [cacheSlots]bool
+}
+
+const cacheSlots = 64
+
+// of returns the slot for t, which may be another template's.
+func (c *cache[T]) of(t *template) *T {
+	n := t.number % cacheSlots
+	if !c.taken[n] {
+		c.taken[n] = true
+		c.used = append(c.used, uint8(n))
+	}
+	return &c.slots[n]
+}
+
+// each calls f for the slots in use, and frees them.
+func (c *cache[T]) each(f func(*T)) {
+	for _, n := range c.used {
+		f(&c.slots[n])
+		c.taken[n] = false
+	}
+	c.used = c.used[:0]
+}
+
 // pattern is a template as the message has it: the field with the label refs of
 // the series written last, in which the next one changes what differs.
 type pattern struct {

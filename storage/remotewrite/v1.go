@@ -76,7 +76,8 @@ func (e *Encoder) appendSeriesV1(dst []byte, rows []Row) []byte {
 		}
 	}
 	if n := len(dst) - series; n < 1<<7 || n >= 1<<14 {
-		e.labels.of = nil // what it knows of the message is moved
+		// What a stencil knows of the message is moved.
+		e.stencils.each(func(p *stencil) { p.of = nil })
 	}
 	return shutLong(dst, series)
 }
@@ -105,15 +106,16 @@ func (e *Encoder) appendFieldsV1(dst []byte, f *Form) []byte {
 	if f.escaped() {
 		return append(dst, f.fieldsV1()...)
 	}
-	if f.template != e.labels.of {
-		e.labels.load(f.template)
+	p := e.stencils.of(f.template)
+	if p.of != f.template {
+		p.load(f.template)
 	}
 	start := len(dst)
-	dst, ok := e.labels.append(dst, f)
+	dst, ok := p.append(dst, f)
 	if !ok {
 		// A younger series has made one more label vary.
-		e.labels.load(f.template)
-		dst, _ = e.labels.append(dst[:start], f)
+		p.load(f.template)
+		dst, _ = p.append(dst[:start], f)
 	}
 	return dst
 }

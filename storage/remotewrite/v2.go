@@ -16,8 +16,8 @@ type Encoder struct {
 
 	table    *Table
 	symbols  symbols
-	pattern  pattern
-	labels   stencil
+	patterns cache[pattern]
+	stencils cache[stencil]
 	series   []byte
 	head     int // the room before the series
 	families map[string]struct{}
@@ -217,15 +217,16 @@ func (e *Encoder) appendLabelRefs(dst []byte, f *Form) []byte {
 	if t == nil || t.dict != e.symbols.dict {
 		return e.appendTextRefs(dst, f.labels)
 	}
-	if t != e.pattern.of {
-		e.pattern.load(t, &e.symbols)
+	p := e.patterns.of(t)
+	if p.of != t {
+		p.load(t, &e.symbols)
 	}
-	if !e.pattern.fill(f, &e.symbols) {
+	if !p.fill(f, &e.symbols) {
 		// A younger series has made one more label vary.
-		e.pattern.load(t, &e.symbols)
-		e.pattern.fill(f, &e.symbols)
+		p.load(t, &e.symbols)
+		p.fill(f, &e.symbols)
 	}
-	return append(dst, e.pattern.field...)
+	return append(dst, p.field...)
 }
 
 // appendTextRefs is for series without numbers in the dictionary at hand.
@@ -243,7 +244,8 @@ func (e *Encoder) appendTextRefs(dst []byte, ls labels.Labels) []byte {
 
 func (e *Encoder) reset() {
 	e.symbols.end()
-	e.pattern.of, e.labels.of = nil, nil
+	e.patterns.each(func(p *pattern) { p.of = nil })
+	e.stencils.each(func(p *stencil) { p.of = nil })
 	e.meta = nil
 	clear(e.families)
 	clear(e.names)
