@@ -34,6 +34,7 @@ type unit struct {
 // batch is what a Sender is sending.
 type batch struct {
 	units  []unit
+	rows   int // of all units
 	settle func(int, Outcome)
 	// decided holds the rows that were decided while others of their unit were
 	// not, for the case that these fail.
@@ -52,7 +53,7 @@ func (b *batch) reset() {
 	}
 	clear(b.units)
 	clear(b.decided)
-	b.units, b.decided, b.settle = b.units[:0], b.decided[:0], nil
+	b.units, b.decided, b.settle, b.rows = b.units[:0], b.decided[:0], nil, 0
 }
 
 // decide takes rows off their units and settles those that have no more.
@@ -62,6 +63,13 @@ func (s *Sender) decide(rows []Row, reason string) {
 	}
 	for i := range rows {
 		s.batch.units[rows[i].unit].left--
+	}
+	if len(rows) == s.batch.rows {
+		// All there is was in one request.
+		for i := range s.batch.units {
+			s.settleUnit(int32(i))
+		}
+		return
 	}
 	for i := range rows {
 		u := &s.batch.units[rows[i].unit]
@@ -91,7 +99,7 @@ func (s *Sender) settleUnit(i int32) {
 // alone.
 func (s *Sender) accept(rows []Row, a *answer) {
 	s.d.metrics.samples.Add(float64(len(rows)))
-	if a != nil && a.written.any && !s.enc.noExemplars {
+	if a != nil && a.written.any && !s.enc.noExemplars && !s.simple {
 		exemplars := 0
 		for i := range rows {
 			exemplars += len(rows[i].Exemplars)

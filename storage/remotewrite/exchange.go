@@ -16,7 +16,8 @@ type reply struct {
 	answer  *answer
 	v2      bool
 	// rows are those that the message carried: 1.0 cannot carry all.
-	rows []Row
+	rows       []Row
+	histograms int // among them
 }
 
 // counted reports whether the answer says how much was written.
@@ -31,14 +32,8 @@ func (r *reply) missing() int {
 		}
 		return len(r.rows)
 	}
-	histograms := 0
-	for i := range r.rows {
-		if r.rows[i].isHistogram() {
-			histograms++
-		}
-	}
 	w := &r.answer.written
-	return max(0, len(r.rows)-histograms-w.samples) + max(0, histograms-w.histograms)
+	return max(0, len(r.rows)-r.histograms-w.samples) + max(0, r.histograms-w.histograms)
 }
 
 // exchange sends rows as one message, again as long as the far end is away and
@@ -106,7 +101,16 @@ func (s *Sender) final(rows, sent []Row, a *answer, v verdict, v2 bool) *reply {
 			}
 		}
 	}
-	return &reply{verdict: v, answer: a, v2: v2, rows: sent}
+	r := &reply{verdict: v, answer: a, v2: v2, rows: sent}
+	for i := range sent {
+		if s.simple {
+			break
+		}
+		if sent[i].isHistogram() {
+			r.histograms++
+		}
+	}
+	return r
 }
 
 func (s *Sender) fellBack(a *answer) {

@@ -14,6 +14,7 @@ type Sender struct {
 	seq     sequence
 	classic classicScratch
 	rows    []Row
+	simple  bool // none of them is a histogram or has exemplars
 	less    []Row // rows without what 1.0 cannot carry
 	raw     []byte
 	body    *payload
@@ -58,6 +59,9 @@ func (s *Sender) Send(ctx context.Context, deadline time.Time, units []Unit, set
 // cut returns how many rows go into one request.
 func (s *Sender) cut(rows []Row) int {
 	n := min(len(rows), s.d.o.MaxSamplesPerSend)
+	if s.simple && n*rowBytes <= s.d.o.MaxBytesPerSend {
+		return n
+	}
 	size := 0
 	for i := range n {
 		if size += rows[i].size(); size > s.d.o.MaxBytesPerSend && i > 0 {
@@ -67,20 +71,23 @@ func (s *Sender) cut(rows []Row) int {
 	return n
 }
 
+// rowBytes is about what a number takes in a message.
+const rowBytes = 64
+
 // size estimates the bytes of a row in a message, beyond those of its labels.
 func (r *Row) size() int {
 	switch {
 	case r.FH != nil:
-		return 64 + 8*(len(r.FH.PositiveBuckets)+len(r.FH.NegativeBuckets)+len(r.FH.CustomValues)+len(r.FH.PositiveSpans)+len(r.FH.NegativeSpans))
+		return rowBytes + 8*(len(r.FH.PositiveBuckets)+len(r.FH.NegativeBuckets)+len(r.FH.CustomValues)+len(r.FH.PositiveSpans)+len(r.FH.NegativeSpans))
 	case r.H != nil:
-		return 64 + 3*(len(r.H.PositiveBuckets)+len(r.H.NegativeBuckets)) + 8*(len(r.H.CustomValues)+len(r.H.PositiveSpans)+len(r.H.NegativeSpans))
+		return rowBytes + 3*(len(r.H.PositiveBuckets)+len(r.H.NegativeBuckets)) + 8*(len(r.H.CustomValues)+len(r.H.PositiveSpans)+len(r.H.NegativeSpans))
 	}
-	return 64
+	return rowBytes
 }
 
 // prepare makes the destination's rows of the units' samples.
 func (s *Sender) prepare(units []Unit) {
-	s.rows = s.rows[:0]
+	s.rows, s.simple = s.rows[:0], true
 	recall := s.d.recent.any()
 	for i := range units {
 		s.batch.units = append(s.batch.units, unit{})
@@ -95,6 +102,7 @@ func (s *Sender) prepare(units []Unit) {
 		u.rows = len(s.rows) - before
 		u.left = u.rows
 	}
+	s.batch.rows = len(s.rows)
 }
 
 func (s *Sender) prepareUnit(samples []Sample, unit int32) {
@@ -110,9 +118,15 @@ func (s *Sender) prepareUnit(samples []Sample, unit int32) {
 			}
 		}
 		r := Row{Sample: sm, Form: form, unit: unit}
-		switch {
-		case !sm.isHistogram():
+		if len(sm.Exemplars) > 0 {
+			s.simple = false
+		}
+		if !sm.isHistogram() {
 			rows = append(rows, r)
+			continue
+		}
+		s.simple = false
+		switch {
 		case d.o.ConvertNHCBToClassic && sm.isNHCB():
 			more, err := s.classic.appendClassic(rows, r)
 			if err != nil {
