@@ -20,6 +20,7 @@ import (
 type appender struct {
 	b        *Backend
 	ctx      context.Context
+	tenant   *tenant
 	parts    []*part // in the order of their places
 	current  *part
 	targeted bool
@@ -69,7 +70,7 @@ func (a *appender) Append(ref promstorage.SeriesRef, ls labels.Labels, st, t int
 	}
 	series := a.b.table.Series(ref, ls, group)
 	if !a.targeted {
-		a.current, _ = a.part(int(series.Hash() % uint64(a.b.o.Lines)))
+		a.current, _ = a.part(int((series.Hash() ^ a.tenant.hash) % uint64(a.b.o.Lines)))
 	}
 	p := a.current
 	if p == nil {
@@ -119,10 +120,10 @@ func (a *appender) reserve(p *part, n int64) (room bool, err error) {
 	}
 	if more := p.used + n - p.reserved; more > 0 {
 		more = (more + reserveStep - 1) / reserveStep * reserveStep
-		if a.reserved+more > a.b.o.MaxPendingBytes {
+		if a.reserved+more > a.b.o.MaxTenantBytes {
 			return false, nil
 		}
-		if err := a.b.reserve(more); err != nil {
+		if err := a.b.reserve(a.tenant, more); err != nil {
 			return false, err
 		}
 		p.reserved += more
@@ -152,7 +153,7 @@ func (a *appender) part(line int) (p *part, place int) {
 		return nil, -1
 	}
 	p = b.parts.Get()
-	p.b, p.line = b, line
+	p.b, p.line, p.tenant = b, line, a.tenant
 	p.holders.Store(1 + int32(len(p.places)))
 	b.open.Add(len(p.places))
 	b.inLine.Add(int64(len(p.places)))
@@ -260,7 +261,7 @@ func (a *appender) result(s *settlement) error {
 	case a.surplus > 0:
 		surplus := storage.Refusal{
 			First: a.appends - a.surplus, Last: a.appends - 1, Count: a.surplus,
-			Reason: fmt.Sprintf("direct: the request alone is more than direct.max_pending_bytes (%d), it takes smaller ones", a.b.o.MaxPendingBytes),
+			Reason: fmt.Sprintf("direct: the request alone is more than %s (%d), it takes smaller ones", a.b.limitName(), a.b.o.MaxTenantBytes),
 		}
 		if err == nil {
 			return &storage.Error{Kind: storage.KindRefused, Refused: []storage.Refusal{surplus}, Err: errors.New(surplus.Reason)}
@@ -282,7 +283,7 @@ func (a *appender) remember(s *settlement) {
 		}
 		for _, p := range a.parts {
 			if d.accepted(&p.places[i]) {
-				d.destination.Remember(p.samples)
+				d.destination.Remember(a.tenant.name, p.samples)
 			}
 		}
 	}

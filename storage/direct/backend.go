@@ -20,6 +20,7 @@ type Backend struct {
 	o       Options
 	group   *remotewrite.Group
 	table   *remotewrite.Table
+	tenants tenants
 	desks   []*desk // by destination
 	parts   *pool.Pool[*part]
 	pending atomic.Int64 // bytes that parts hold
@@ -51,6 +52,9 @@ func New(o Options) (*Backend, error) {
 	if o.MaxPendingBytes <= 0 {
 		o.MaxPendingBytes = DefaultMaxPendingBytes
 	}
+	if o.MaxTenantBytes <= 0 || o.MaxTenantBytes > o.MaxPendingBytes {
+		o.MaxTenantBytes = o.MaxPendingBytes
+	}
 	if o.Clock == nil {
 		o.Clock = remotewrite.WallClock{}
 	}
@@ -67,7 +71,7 @@ func New(o Options) (*Backend, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	b := &Backend{o: o, group: group, table: group.Table(), ctx: ctx, giveUp: cancel}
+	b := &Backend{o: o, group: group, table: group.Table(), tenants: tenants{name: o.TenantOf}, ctx: ctx, giveUp: cancel}
 	b.parts = pool.New(func() *part { return &part{places: make([]place, len(group.Destinations()))} }, (*part).reset)
 	for i, d := range group.Destinations() {
 		k := newDesk(b, i, d, o.Lines)
@@ -80,7 +84,7 @@ func New(o Options) (*Backend, error) {
 // AppenderV2 opens a transaction. A deadline of ctx bounds its Commit; a client
 // that goes away cancels nothing that was committed.
 func (b *Backend) AppenderV2(ctx context.Context) promstorage.AppenderV2 {
-	return &appender{b: b, ctx: ctx}
+	return &appender{b: b, ctx: ctx, tenant: b.tenants.of(ctx)}
 }
 
 // Ready returns nil until Close is called: far ends come and go, and clients
@@ -126,17 +130,30 @@ func (b *Backend) Forget(refs []promstorage.SeriesRef) { b.table.Forget(refs) }
 // given back with the next answers of far ends.
 const busyAfter = time.Second
 
-// reserve takes n bytes of what may be pending.
-func (b *Backend) reserve(n int64) error {
+// reserve takes n bytes of what may be pending, of all and of the tenant.
+func (b *Backend) reserve(t *tenant, n int64) error {
+	if held := t.pending.Add(n); held > b.o.MaxTenantBytes {
+		t.pending.Add(-n)
+		return storage.Unavailable(fmt.Errorf("direct: %d bytes of the tenant's samples wait for their destinations, the limit is %d (direct.max_tenant_bytes)", held-n, b.o.MaxTenantBytes), busyAfter)
+	}
 	for {
 		held := b.pending.Load()
 		if held+n > b.o.MaxPendingBytes {
+			t.pending.Add(-n)
 			return storage.Unavailable(fmt.Errorf("direct: %d bytes of samples wait for their destinations, the limit is %d (direct.max_pending_bytes)", held, b.o.MaxPendingBytes), busyAfter)
 		}
 		if b.pending.CompareAndSwap(held, held+n) {
 			return nil
 		}
 	}
+}
+
+// limitName is the setting that bounds one transaction.
+func (b *Backend) limitName() string {
+	if b.o.MaxTenantBytes < b.o.MaxPendingBytes {
+		return "direct.max_tenant_bytes"
+	}
+	return "direct.max_pending_bytes"
 }
 
 // required returns how many destinations a commit waits for.

@@ -167,13 +167,17 @@ func (d *desk) ring() {
 	d.dispatch()
 }
 
-// fill picks what goes into the next batch. It is called with mu held, and it
-// returns with the lines of the batch busy.
+// fill picks what goes into the next batch, of the tenant who waits longest. It
+// is called with mu held, and it returns with the lines of the batch busy.
 func (d *desk) fill(w *worker) {
+	if d.first == nil {
+		return
+	}
 	now := d.b.o.Clock.Now()
+	tenant := d.first.head.part.tenant
 	samples, bytes := 0, int64(0)
 	fits := func(p *part) bool {
-		return samples == 0 || samples+len(p.samples) <= d.o.MaxSamplesPerSend && bytes+p.used <= int64(d.o.MaxBytesPerSend)
+		return p.tenant == tenant && (samples == 0 || samples+len(p.samples) <= d.o.MaxSamplesPerSend && bytes+p.used <= int64(d.o.MaxBytesPerSend))
 	}
 	add := func(l *line, p *place) {
 		p.sending = true
@@ -181,26 +185,30 @@ func (d *desk) fill(w *worker) {
 		bytes += p.part.used
 		w.add(p)
 	}
-	for d.first != nil {
-		l := d.first
-		alone := now.Before(l.alone)
-		if alone && samples > 0 || !fits(l.head.part) {
-			break
-		}
-		p := l.head
-		d.unqueue(l)
-		l.busy = true
-		w.lines = append(w.lines, l)
-		add(l, p)
-		if alone {
+	for l := d.first; l != nil && samples < d.o.MaxSamplesPerSend; {
+		next := l.next
+		if alone := now.Before(l.alone); alone && samples == 0 {
+			d.pick(w, l, add)
 			return
+		} else if !alone && fits(l.head.part) {
+			d.pick(w, l, add)
 		}
+		l = next
 	}
 	for _, l := range w.lines {
 		for p := l.head.next; p != nil && p.sealed && fits(p.part); p = p.next {
 			add(l, p)
 		}
 	}
+}
+
+// pick takes a ready line into the batch, with its first part.
+func (d *desk) pick(w *worker, l *line, add func(*line, *place)) {
+	p := l.head
+	d.unqueue(l)
+	l.busy = true
+	w.lines = append(w.lines, l)
+	add(l, p)
 }
 
 // settled takes the places of one unit out of their lines. Alone keeps others

@@ -1,6 +1,7 @@
 package direct
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -26,6 +27,9 @@ type Options struct {
 	Destinations []remotewrite.DestinationOptions
 	// ExternalLabels are added to every series that does not have them.
 	ExternalLabels labels.Labels
+	// TenantOf says whose a transaction is, by the context of AppenderV2; nil is
+	// nobody's. No request to a destination has samples of two tenants.
+	TenantOf func(context.Context) string
 	// AckTimeout bounds Commit, overriding the default of 5 s. The deadline of
 	// the transaction's context counts if it is sooner.
 	AckTimeout time.Duration
@@ -37,6 +41,9 @@ type Options struct {
 	// fail as unavailable. What a transaction holds beyond it by itself is
 	// refused: no retry would help.
 	MaxPendingBytes int64
+	// MaxTenantBytes bounds what the transactions of one tenant hold likewise, by
+	// default no less than all may.
+	MaxTenantBytes int64
 	// MaxSeries is about how many series are held between requests, overriding
 	// the default of 4 Mi. More are sent, at the price of a look-up by labels.
 	MaxSeries int

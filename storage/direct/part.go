@@ -18,6 +18,7 @@ import (
 type part struct {
 	b         *Backend
 	line      int
+	tenant    *tenant
 	samples   []remotewrite.Sample
 	exemplars []exemplar.Exemplar
 	reserved  int64 // bytes, of which used are used
@@ -50,7 +51,7 @@ func (p *part) reset() bool {
 	clear(p.samples)
 	clear(p.exemplars)
 	p.samples, p.exemplars = p.samples[:0], p.exemplars[:0]
-	p.b, p.settlement = nil, nil
+	p.b, p.settlement, p.tenant = nil, nil, nil
 	p.reserved, p.used = 0, 0
 	p.since, p.deadline = time.Time{}, time.Time{}
 	clear(p.places)
@@ -64,6 +65,7 @@ func (p *part) letGo() {
 	}
 	b := p.b
 	b.pending.Add(-p.reserved)
+	p.tenant.pending.Add(-p.reserved)
 	b.parts.Put(p)
 }
 

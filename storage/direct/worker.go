@@ -20,6 +20,7 @@ type worker struct {
 	places   [][]*place
 	index    map[*settlement]int // made when there are many
 	deadline time.Time
+	tenant   *tenant
 }
 
 // manyUnits is when a map is faster than a walk.
@@ -43,6 +44,7 @@ func (w *worker) run() {
 
 // add puts a part into the batch. The desk's lock is held.
 func (w *worker) add(p *place) {
+	w.tenant = p.part.tenant
 	i := w.unit(p.part.settlement)
 	w.units[i].Parts = append(w.units[i].Parts, p.part.samples)
 	w.places[i] = append(w.places[i], p)
@@ -97,7 +99,7 @@ func (w *worker) send() {
 	if len(w.units) == 0 {
 		return // who waited has left
 	}
-	w.sender.Send(d.b.ctx, w.deadline, w.units, w.settle)
+	w.sender.Send(d.b.ctx, remotewrite.Batch{Tenant: w.tenant.name, Deadline: w.deadline, Units: w.units}, w.settle)
 	w.reset()
 }
 
@@ -115,7 +117,7 @@ func (w *worker) settle(i int, out remotewrite.Outcome) {
 		if all && tx.isOver() {
 			// The client was told to send it again; this destination has it.
 			for _, p := range places {
-				d.destination.Remember(p.part.samples)
+				d.destination.Remember(w.tenant.name, p.part.samples)
 			}
 		}
 		tx.add(d.index, len(places), out)
@@ -142,5 +144,5 @@ func (w *worker) reset() {
 	clear(w.txs)
 	clear(w.index)
 	w.units, w.places, w.txs = w.units[:0], w.places[:0], w.txs[:0]
-	w.deadline = time.Time{}
+	w.deadline, w.tenant = time.Time{}, nil
 }

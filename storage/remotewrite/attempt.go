@@ -28,7 +28,7 @@ const (
 const maxDrain = 256 << 10
 
 // post sends one message once.
-func (d *Destination) post(ctx context.Context, timeout time.Duration, body *payload, v2 bool, attempt int) *answer {
+func (d *Destination) post(ctx context.Context, timeout time.Duration, body *payload, v2 bool, attempt int, tenant string) *answer {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url.String(), body.reader())
@@ -48,6 +48,9 @@ func (d *Destination) post(ctx context.Context, timeout time.Duration, body *pay
 	} else {
 		req.Header.Set("Content-Type", contentTypeV1)
 		req.Header.Set(headerPrefix+"Version", versionV1)
+	}
+	if tenant != "" {
+		req.Header.Set(d.o.TenantHeader, tenant)
 	}
 	if attempt > 0 {
 		req.Header.Set(retryAttemptHeader, strconv.Itoa(attempt))

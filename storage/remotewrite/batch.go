@@ -1,8 +1,19 @@
 package remotewrite
 
 import (
+	"time"
+
 	"github.com/otlpgw/otlpgw/storage"
 )
+
+// Batch is what goes out together, all of it of one tenant.
+type Batch struct {
+	// Tenant is told to the destination in its TenantHeader; empty tells none.
+	Tenant string
+	// Deadline is when nobody waits for the batch any more.
+	Deadline time.Time
+	Units    []Unit
+}
 
 // Unit is what one transaction has in a batch.
 type Unit struct {
@@ -59,7 +70,7 @@ func (b *batch) reset() {
 // decide takes rows off their units and settles those that have no more.
 func (s *Sender) decide(rows []Row, reason string) {
 	if s.d.o.ZeroSamples {
-		s.d.zeros.sent(rows)
+		s.d.zeros.sent(s.tenant, rows)
 	}
 	for i := range rows {
 		s.batch.units[rows[i].unit].left--
@@ -90,7 +101,7 @@ func (s *Sender) settleUnit(i int32) {
 	}
 	u.settled = true
 	if u.out.Err != nil {
-		s.d.recent.keep(s.batch.decided, i)
+		s.d.recent.keep(s.tenant, s.batch.decided, i)
 	}
 	s.batch.settle(int(i), u.out)
 }

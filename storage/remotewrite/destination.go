@@ -1,13 +1,13 @@
 package remotewrite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,12 +30,12 @@ type Destination struct {
 
 	table      *Table
 	protocol   protocol
-	circuit    circuit
+	standings  standings
 	outage     outage
 	recent     recent
-	hold       hold
 	collisions collisions
 	zeros      zeros
+	troubles   atomic.Int64 // outages and open circuits
 	oldest     atomic.Pointer[func() time.Time]
 }
 
@@ -50,6 +50,10 @@ func newDestination(o DestinationOptions, i int, names map[string]bool, all *Opt
 	}
 	if err := checkHeaders(o.Headers); err != nil {
 		faults = append(faults, err)
+	}
+	o.TenantHeader = cmp.Or(o.TenantHeader, DefaultTenantHeader)
+	if err := checkHeaders(map[string]string{o.TenantHeader: ""}); err != nil {
+		faults = append(faults, fmt.Errorf("tenant header: %w", err))
 	}
 	if o.ProtobufMessage > MessageV2 {
 		faults = append(faults, fmt.Errorf("protobuf_message: unknown message %d", o.ProtobufMessage))
@@ -107,14 +111,17 @@ func (d *Destination) Lost(n int) { d.metrics.dropped[dropLost].Add(float64(n)) 
 func (d *Destination) OnOldest(f func() time.Time) { d.oldest.Store(&f) }
 
 // admit returns nil when a request may go out now, after the pause that the far
-// end asked for if that is over before the deadline.
-func (d *Destination) admit(ctx context.Context, deadline time.Time) *storage.Error {
+// end asked for if that is over before the deadline. st is the tenant's.
+func (d *Destination) admit(ctx context.Context, deadline time.Time, st *standing) *storage.Error {
 	for {
 		now := d.clock.Now()
 		if !now.Before(deadline) {
 			return storage.Unavailable(fmt.Errorf("%s: no answer in time", d.name), 0)
 		}
-		pause, kind := d.hold.left(now)
+		pause, kind := d.standings.hold.left(now)
+		if own, k := st.hold.left(now); own > pause {
+			pause, kind = own, k
+		}
 		if pause <= 0 {
 			break
 		}
@@ -140,24 +147,31 @@ func (d *Destination) admit(ctx context.Context, deadline time.Time) *storage.Er
 		}
 	}
 	// Last, since who is admitted as the probe must come back with an answer.
-	if pause := d.circuit.admit(d.clock.Now()); pause > 0 {
+	if pause := st.circuit.admit(d.clock.Now()); pause > 0 {
 		return storage.Unavailable(fmt.Errorf("%s: left alone after an answer that speaks of its configuration", d.name), pause)
 	}
 	return nil
 }
 
 // answered keeps what an attempt tells about the destination itself.
-func (d *Destination) answered(a *answer, v verdict) {
+func (d *Destination) answered(a *answer, v verdict, st *standing) {
 	fault, other := v == misconfigured, v != misconfigured && a.err == nil
 	now := d.clock.Now()
-	changed := d.circuit.answered(now, fault, other)
+	changed := st.circuit.answered(now, fault, other)
 	began, ended := d.outage.answered(now, v == unavailable, d.o.MinBackoff)
+	var open int64
 	if began || changed && fault {
-		d.metrics.circuit.Set(1)
+		open++
 	}
-	if ended && !fault || changed && !fault {
-		d.metrics.circuit.Set(0)
-		d.log.log.Info("destination is sent to again")
+	if ended || changed && !fault {
+		open--
+	}
+	if open != 0 {
+		left := d.troubles.Add(open)
+		d.metrics.circuit.Set(float64(min(1, max(0, left))))
+		if left == 0 {
+			d.log.log.Info("destination is sent to again")
+		}
 	}
 	if reason := failure(a, v); reason != "" {
 		d.metrics.failed[reason].Inc()
@@ -165,8 +179,11 @@ func (d *Destination) answered(a *answer, v verdict) {
 			d.log.write(v, level, msg, slog.String("answer", a.String()))
 		}
 	}
-	if v == unavailable || v == throttled {
-		d.hold.set(d.clock.Now(), a.retryAfter, v == throttled)
+	switch v {
+	case unavailable:
+		d.standings.hold.set(now, a.retryAfter, false)
+	case throttled:
+		st.hold.set(now, a.retryAfter, true) // limits are a tenant's own
 	}
 }
 
@@ -202,32 +219,4 @@ func complaint(v verdict) (slog.Level, string) {
 		return slog.LevelWarn, "remote write: attempt failed"
 	}
 	return 0, ""
-}
-
-// hold is the pause that a far end asked for by Retry-After. It is safe for
-// concurrent use.
-type hold struct {
-	mu        sync.Mutex
-	until     time.Time
-	throttled bool
-}
-
-func (h *hold) set(now time.Time, pause time.Duration, throttled bool) {
-	if pause <= 0 {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if until := now.Add(pause); until.After(h.until) {
-		h.until, h.throttled = until, throttled
-	}
-}
-
-func (h *hold) left(now time.Time) (time.Duration, storage.Kind) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.throttled {
-		return h.until.Sub(now), storage.KindThrottled
-	}
-	return h.until.Sub(now), storage.KindUnavailable
 }

@@ -44,10 +44,10 @@ func (s *Sender) exchange(rows []Row) *reply {
 	var trial *answer // the 2.0 answer that made us try 1.0
 	send := s.encode(rows, v2)
 	for attempt := 0; len(send) > 0; attempt++ {
-		if err := d.admit(s.ctx, s.deadline); err != nil {
+		if err := d.admit(s.ctx, s.deadline, s.standing); err != nil {
 			return &reply{err: err}
 		}
-		a := d.post(s.ctx, min(d.o.RemoteTimeout, s.deadline.Sub(d.clock.Now())), s.body, v2, attempt)
+		a := d.post(s.ctx, min(d.o.RemoteTimeout, s.deadline.Sub(d.clock.Now())), s.body, v2, attempt, s.tenant)
 		v := a.judge(v2)
 		if v == doubtful && !d.protocol.doubts() {
 			v = refused
@@ -57,7 +57,7 @@ func (s *Sender) exchange(rows []Row) *reply {
 			// first answer was about the data.
 			a, v, v2, send = trial, refused, true, rows
 		}
-		d.answered(a, v)
+		d.answered(a, v, s.standing)
 
 		switch v {
 		case accepted:

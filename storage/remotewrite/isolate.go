@@ -128,7 +128,7 @@ func (s *Sender) narrow(r *reply) {
 	switch {
 	case len(r.rows) == 1 && r.rows[0].zero:
 		// The zero at its start may be what is refused.
-		s.d.zeros.sent(r.rows)
+		s.d.zeros.sent(s.tenant, r.rows)
 		s.request(slices.Clone(r.rows))
 	case len(r.rows) == 1:
 		s.refuse(r.rows, r.answer)

@@ -238,7 +238,7 @@ func TestProgressIsBySampleAndValue(t *testing.T) {
 	b := newBench(t)
 	samples := b.floats(3)
 	samples[2].H = nhcb()
-	b.group.Destinations()[0].Remember(samples)
+	b.group.Destinations()[0].Remember("", samples)
 	require.Equal(t, Outcome{}, b.send(samples...))
 	require.Empty(t, b.far.Requests())
 	samples[0].V++

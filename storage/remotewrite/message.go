@@ -48,7 +48,7 @@ func (s *Sender) encode(rows []Row, v2 bool) []Row {
 			}
 		}
 		if s.d.o.ZeroSamples {
-			s.d.zeros.mark(rows)
+			s.d.zeros.mark(s.tenant, rows)
 		}
 		s.raw = s.enc.AppendV1(s.raw[:0], rows)
 		raw = s.raw

@@ -37,6 +37,7 @@ const (
 	// DefaultShards allows 320 requests a second to a far end 100 ms away.
 	DefaultShards       = 32
 	DefaultBatchMaxWait = 5 * time.Millisecond
+	DefaultTenantHeader = "X-Scope-OrgID"
 	DefaultMinBackoff   = 30 * time.Millisecond
 	DefaultMaxBackoff   = 5 * time.Second
 )
@@ -72,6 +73,9 @@ type DestinationOptions struct {
 	// _bucket, _sum and _count series, whatever the message. Without it they
 	// travel in 2.0 only, and are dropped and counted in 1.0.
 	ConvertNHCBToClassic bool
+	// TenantHeader is the header that tells the tenant of a request, overriding
+	// the default of X-Scope-OrgID.
+	TenantHeader string
 	// HTTPClientConfig holds authentication, TLS, proxies and redirects.
 	HTTPClientConfig config.HTTPClientConfig
 	// SigV4 signs requests for AWS; nil signs nothing.
@@ -120,6 +124,7 @@ func DefaultDestinationOptions(url string) DestinationOptions {
 		BatchMaxWait:         DefaultBatchMaxWait,
 		Shards:               DefaultShards,
 		MaxBytesPerSend:      DefaultMaxBytesPerSend,
+		TenantHeader:         DefaultTenantHeader,
 		HTTPClientConfig:     config.HTTPClientConfig{FollowRedirects: true},
 		MaxSamplesPerSend:    DefaultMaxSamplesPerSend,
 		MinBackoff:           DefaultMinBackoff,

@@ -27,6 +27,7 @@ type recent struct {
 
 // recentKey is one sample of one series: the value's bits, or a histogram's hash.
 type recentKey struct {
+	tenant     string
 	num, value uint64
 	t          int64
 }
@@ -43,17 +44,17 @@ const (
 func (r *recent) any() bool { return r.filled.Load() }
 
 // keep remembers what was decided on the rows of one unit.
-func (r *recent) keep(decisions []decision, unit int32) {
+func (r *recent) keep(tenant string, decisions []decision, unit int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range decisions {
 		if d := &decisions[i]; d.row.unit == unit {
-			r.add(&d.row, d.reason)
+			r.add(tenant, &d.row, d.reason)
 		}
 	}
 }
 
-func (r *recent) add(row *Row, reason string) {
+func (r *recent) add(tenant string, row *Row, reason string) {
 	if row.derived() {
 		return
 	}
@@ -61,7 +62,7 @@ func (r *recent) add(row *Row, reason string) {
 	if r.now == nil {
 		r.now = map[recentKey]string{}
 	}
-	r.now[r.key(row)] = reason
+	r.now[r.key(tenant, row)] = reason
 	r.filled.Store(true)
 }
 
@@ -72,14 +73,14 @@ func (r *Row) derived() bool {
 }
 
 // find returns what was decided on a row like this one.
-func (r *recent) find(row *Row) (reason string, known bool) {
+func (r *recent) find(tenant string, row *Row) (reason string, known bool) {
 	if row.derived() {
 		return "", false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rotate()
-	key := r.key(row)
+	key := r.key(tenant, row)
 	if reason, known = r.now[key]; !known {
 		reason, known = r.old[key]
 	}
@@ -101,8 +102,8 @@ func (r *recent) rotate() {
 
 var recentSeed = maphash.MakeSeed()
 
-func (r *recent) key(row *Row) recentKey {
-	k := recentKey{num: row.Series.num(), t: row.T, value: math.Float64bits(row.V)}
+func (r *recent) key(tenant string, row *Row) recentKey {
+	k := recentKey{tenant: tenant, num: row.Series.num(), t: row.T, value: math.Float64bits(row.V)}
 	if row.isHistogram() {
 		r.scratch = appendHistogram(r.scratch[:0], row.H, row.FH, 0, row.T)
 		k.value = maphash.Bytes(recentSeed, r.scratch)
@@ -110,15 +111,15 @@ func (r *recent) key(row *Row) recentKey {
 	return k
 }
 
-// Remember tells the destination that it has accepted all of samples, which a
-// client will send again because another party failed.
-func (d *Destination) Remember(samples []Sample) {
+// Remember tells the destination that it has accepted all of a tenant's samples,
+// which a client will send again because another party failed.
+func (d *Destination) Remember(tenant string, samples []Sample) {
 	r := &d.recent
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range samples {
 		if form := samples[i].Series.To(d.table, d.index); form != nil {
-			r.add(&Row{Sample: &samples[i], Form: form}, "")
+			r.add(tenant, &Row{Sample: &samples[i], Form: form}, "")
 		}
 	}
 }

@@ -14,14 +14,17 @@ type Sender struct {
 	seq     sequence
 	classic classicScratch
 	rows    []Row
-	simple  bool // none of them is a histogram or has exemplars
+	simple  bool  // none of them is a histogram or has exemplars
 	less    []Row // rows without what 1.0 cannot carry
 	raw     []byte
 	body    *payload
 	batch   batch
 
-	ctx      context.Context // of the batch
+	// Of the batch.
+	ctx      context.Context
 	deadline time.Time
+	tenant   string
+	standing *standing
 }
 
 // NewSender returns a Sender to d.
@@ -34,14 +37,15 @@ func (d *Destination) NewSender() *Sender {
 // Send delivers the units of a batch in requests of at most MaxSamplesPerSend
 // samples and calls settle for each unit, once, as soon as its outcome is known:
 // all of it accepted or refused, or no time for another attempt before the
-// deadline, by the destination's clock. It returns after the last one. The
+// batch's deadline, by the destination's clock. It returns after the last one. The
 // samples of a unit must not change until it is settled; nothing of them is kept.
 //
 // What the far end refuses of one unit does not touch the others: each is then
 // sent once more, alone.
-func (s *Sender) Send(ctx context.Context, deadline time.Time, units []Unit, settle func(unit int, out Outcome)) {
-	s.ctx, s.deadline, s.batch.settle = ctx, deadline, settle
-	s.prepare(units)
+func (s *Sender) Send(ctx context.Context, b Batch, settle func(unit int, out Outcome)) {
+	s.ctx, s.deadline, s.batch.settle = ctx, b.Deadline, settle
+	s.tenant, s.standing = b.Tenant, s.d.standings.of(b.Tenant)
+	s.prepare(b.Units)
 	rows := s.seq.order(s.rows)
 	for i := range s.batch.units {
 		if s.batch.units[i].left == 0 {
@@ -149,7 +153,7 @@ func (s *Sender) recall(unit int32, from int) {
 	u := &s.batch.units[unit]
 	kept := s.rows[:from]
 	for _, r := range s.rows[from:] {
-		reason, known := s.d.recent.find(&r)
+		reason, known := s.d.recent.find(s.tenant, &r)
 		switch {
 		case !known:
 			kept = append(kept, r)
@@ -162,7 +166,7 @@ func (s *Sender) recall(unit int32, from int) {
 
 // reset lets go of what the batch held.
 func (s *Sender) reset() {
-	s.ctx = nil
+	s.ctx, s.tenant, s.standing = nil, "", nil
 	if cap(s.rows) > maxKeptRows {
 		s.rows = nil
 	}

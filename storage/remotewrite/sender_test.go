@@ -64,6 +64,7 @@ type bench struct {
 	reg    *prometheus.Registry
 	log    *bytes.Buffer
 	sender *Sender
+	tenant string
 }
 
 func newBench(t *testing.T, change ...func(*DestinationOptions)) *bench {
@@ -97,7 +98,7 @@ func (b *bench) sendAll(units ...[]Sample) []Outcome {
 	}
 	out := make([]Outcome, len(units))
 	settled := make([]bool, len(units))
-	b.sender.Send(context.Background(), b.clock.Now().Add(5*time.Second), batch, func(i int, o Outcome) {
+	b.sender.Send(context.Background(), Batch{Tenant: b.tenant, Deadline: b.clock.Now().Add(5 * time.Second), Units: batch}, func(i int, o Outcome) {
 		if settled[i] {
 			panic("settled twice")
 		}

@@ -17,7 +17,13 @@ type zeros struct {
 	table *Table
 
 	mu   sync.Mutex
-	seen map[uint64]zero // by number of the series
+	seen map[zeroKey]zero
+}
+
+// zeroKey is a tenant's series, by its number.
+type zeroKey struct {
+	tenant string
+	num    uint64
 }
 
 // zero is what was sent of a series: the start time that was dealt with, and the
@@ -25,7 +31,7 @@ type zeros struct {
 type zero struct{ start, last int64 }
 
 // mark notes which rows get a zero before them.
-func (z *zeros) mark(rows []Row) {
+func (z *zeros) mark(tenant string, rows []Row) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	for i := range rows {
@@ -34,7 +40,7 @@ func (z *zeros) mark(rows []Row) {
 		if r.ST == 0 || r.ST >= r.T || i > 0 && rows[i-1].Form == r.Form && rows[i-1].ST == r.ST || r.derived() {
 			continue
 		}
-		was, known := z.seen[r.Form.num()]
+		was, known := z.seen[zeroKey{tenant, r.Form.num()}]
 		if known {
 			r.zero = r.ST != was.start && was.last < r.ST
 		} else {
@@ -44,22 +50,22 @@ func (z *zeros) mark(rows []Row) {
 }
 
 // sent notes rows that were accepted, or refused, as dealt with.
-func (z *zeros) sent(rows []Row) {
+func (z *zeros) sent(tenant string, rows []Row) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	if z.seen == nil {
-		z.seen = map[uint64]zero{}
+		z.seen = map[zeroKey]zero{}
 	}
 	if len(z.seen) > 2*z.table.Len()+minCollect {
-		for num := range z.seen {
-			if s, _ := z.table.peek(num); s == nil {
-				delete(z.seen, num)
+		for k := range z.seen {
+			if s, _ := z.table.peek(k.num); s == nil {
+				delete(z.seen, k)
 			}
 		}
 	}
 	for i := range rows {
 		if r := &rows[i]; r.ST != 0 && !r.derived() {
-			z.seen[r.Form.num()] = zero{start: r.ST, last: r.T}
+			z.seen[zeroKey{tenant, r.Form.num()}] = zero{start: r.ST, last: r.T}
 		}
 	}
 }
