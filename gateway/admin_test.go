@@ -145,13 +145,11 @@ otlpgw_gateway_request_size_bytes_count{transport="http"} 2
 // TestEveryOutcomeIsCounted: a code without a counter would be an answer that
 // no dashboard shows.
 func TestEveryOutcomeIsCounted(t *testing.T) {
-	m, err := newMetrics(nil, &gate{})
+	m, err := newMetrics(nil, &gate{}, &tenants{})
 	require.NoError(t, err)
 	for _, o := range []outcome{outcomeBadData, outcomeTooLarge, outcomeBusy, outcomeThrottled, outcomeNoPath,
-		outcomeNoMethod, outcomeNoEncoding, outcomeNoOrigin, outcomeBug} {
+		outcomeNoMethod, outcomeNoEncoding, outcomeNoOrigin, outcomeForbidden, outcomeNoCredentials, outcomeBug} {
 		require.NotNil(t, m.http[o.http], o)
-		if o != outcomeNoOrigin { // Only browsers have origins.
-			require.NotNil(t, m.grpc[o.grpc], o)
-		}
+		require.NotNil(t, m.grpc[o.grpc], o)
 	}
 }

@@ -31,6 +31,9 @@ func (g *gate) shrink(n int64) { g.used.Add(-n) }
 // full reports whether the gate would refuse a newcomer.
 func (g *gate) full() bool { return g.used.Load() >= g.max }
 
+// short reports whether there is little left.
+func (g *gate) short() bool { return g.used.Load() >= g.max/4*3 }
+
 // busyBytes is the answer of a full gate.
 func (g *gate) busyBytes() error {
 	return &failure{outcomeBusy, fmt.Sprintf("the gateway is busy: requests in flight hold all of the %s it allows", sizeText(g.max))}

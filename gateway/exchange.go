@@ -57,6 +57,10 @@ type exchange struct {
 	size int
 	// peer is the sender's address, if the Pusher wants it.
 	peer string
+	// tenant is whose the request is.
+	tenant string
+	// from is the body over HTTP while it is read.
+	from arriving
 	// out holds an answer that is not a constant.
 	out []byte
 	// header is where the frame header of a gRPC message is read to.
@@ -80,7 +84,7 @@ func (x *exchange) done() {
 	x.body.Release()
 	x.wire, x.body = nil, nil
 	x.g.gate.shrink(x.held)
-	x.held, x.size, x.peer = 0, 0, ""
+	x.held, x.size, x.peer, x.tenant = 0, 0, "", ""
 	if cap(x.out) > maxKeptOut {
 		x.out = nil
 	}
@@ -181,7 +185,7 @@ func (x *exchange) push(ctx context.Context, c compression, json bool, inflated 
 	} else if err := x.inflate(c, inflated); err != nil {
 		return converter.Report{}, err
 	}
-	req := converter.Request{JSON: json, Peer: x.peer, Converted: x.giveSlot}
+	req := converter.Request{Tenant: x.tenant, JSON: json, Peer: x.peer, Converted: x.giveSlot}
 	if x.body != nil {
 		// Closed, so that nobody who appends can reach what is behind.
 		req.Body = x.body.B[:len(x.body.B):len(x.body.B)]

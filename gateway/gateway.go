@@ -26,6 +26,7 @@ type Gateway struct {
 	slots     *slots
 	exchanges *pool.Pool[*exchange]
 	rules     atomic.Pointer[rules]
+	tenants   tenants
 
 	httpServer  *http.Server
 	grpcServer  *grpc.Server
@@ -68,10 +69,10 @@ func New(o Options) (*Gateway, error) {
 		drained:  make(chan struct{}),
 		inFlight: newInFlight(),
 	}
-	g.rules.Store(&rules{Settings: o.Settings, cors: newCORS(o.CORSAllowedOrigins)})
+	g.rules.Store(newRules(o.Settings))
 	g.gate.max = o.MaxInFlightBytes
 	g.exchanges = pool.New(g.newExchange, func(*exchange) bool { return true })
-	if g.metrics, err = newMetrics(o.Registerer, &g.gate); err != nil {
+	if g.metrics, err = newMetrics(o.Registerer, &g.gate, &g.tenants); err != nil {
 		return nil, fmt.Errorf("registering the gateway's metrics: %w", err)
 	}
 	// net/http tells about hostile clients in this log; at debug, since nobody

@@ -106,7 +106,7 @@ func (g *Gateway) tap(ctx context.Context, info *tap.Info) (context.Context, err
 	ctx, cancel := context.WithTimeout(ctx, g.o.RequestTimeout)
 	// Not needed: the end of the stream cancels the parent, and with it the timer.
 	_ = cancel
-	return ctx, nil
+	return stallable(ctx), nil
 }
 
 // export serves MetricsService/Export. Errors are statuses.
@@ -121,7 +121,12 @@ func (g *Gateway) export(ctx context.Context) (reply *rawReply, err error) {
 	defer m.inFlight.Dec()
 
 	rules := g.rules.Load()
+	tenant, err := g.tenantOfGRPC(ctx, rules.tenancy)
+	if err != nil {
+		return nil, g.refuseGRPC(err)
+	}
 	x := g.exchanges.Get()
+	x.tenant = tenant
 	if from, ok := peer.FromContext(ctx); ok && rules.PassPeer {
 		x.peer = from.Addr.String()
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -32,6 +33,9 @@ type messageStream interface {
 // maxPiece bounds the pieces in which a message is read, in bytes.
 const maxPiece = 1 << 20
 
+// slowest is how many bytes a second a sender is expected to manage.
+const slowest = 128 << 10
+
 // receiveGRPC reads the one message of a unary call into x.wire and returns how
 // it is compressed. The frame is that of gRPC over HTTP/2,
 // "Length-Prefixed-Message": a flag, four bytes of length, the message.
@@ -40,8 +44,12 @@ func (x *exchange) receiveGRPC(ctx context.Context, bound limit) (compression, e
 	if !ok {
 		return identity, fmt.Errorf("the transport stream %T cannot be read", grpc.ServerTransportStreamFromContext(ctx))
 	}
+	stall := x.g.watch(ctx)
+	if stall != nil {
+		defer stall.Stop()
+	}
 	if err := s.ReadMessageHeader(x.header[:]); err != nil {
-		return identity, streamError(err)
+		return identity, streamError(ctx, err)
 	}
 	c, ok := compressionOf(s.RecvCompress())
 	switch flag := x.header[0]; {
@@ -56,7 +64,7 @@ func (x *exchange) receiveGRPC(ctx context.Context, bound limit) (compression, e
 	if length > bound.bytes {
 		return identity, bound.exceeded(length, "")
 	}
-	if err := x.receivePieces(s, length); err != nil {
+	if err := x.receivePieces(ctx, s, length, stall); err != nil {
 		return identity, err
 	}
 	// The call is unary: what has to come now is the end.
@@ -64,14 +72,14 @@ func (x *exchange) receiveGRPC(ctx context.Context, bound limit) (compression, e
 	case err == nil:
 		return identity, &failure{outcomeBadData, "call has more than one message"}
 	case err != io.EOF:
-		return identity, streamError(err)
+		return identity, streamError(ctx, err)
 	}
 	return c, nil
 }
 
 // receivePieces reads length bytes, in pieces as large as what is there
 // already.
-func (x *exchange) receivePieces(s messageStream, length int64) (err error) {
+func (x *exchange) receivePieces(ctx context.Context, s messageStream, length int64, stall *time.Timer) (err error) {
 	first := min(length, firstBuffer)
 	for left := length; left > 0; {
 		if x.wire == nil || len(x.wire.B) == cap(x.wire.B) {
@@ -80,9 +88,14 @@ func (x *exchange) receivePieces(s messageStream, length int64) (err error) {
 			}
 		}
 		buf := x.wire.B
-		piece, err := s.Read(int(min(left, int64(cap(buf)-len(buf)), maxPiece)))
+		want := min(left, int64(cap(buf)-len(buf)), maxPiece)
+		if stall != nil {
+			// What was asked for comes as a whole: a large piece may take longer.
+			stall.Reset(x.g.stallTimeout() + time.Duration(want)*time.Second/slowest)
+		}
+		piece, err := s.Read(int(want))
 		if err != nil {
-			return streamError(err)
+			return streamError(ctx, err)
 		}
 		n := piece.CopyTo(buf[len(buf):cap(buf)])
 		piece.Free()
@@ -93,7 +106,10 @@ func (x *exchange) receivePieces(s messageStream, length int64) (err error) {
 }
 
 // streamError turns what a stream's Read returns into an answer.
-func streamError(err error) error {
+func streamError(ctx context.Context, err error) error {
+	if context.Cause(ctx) == errStalled {
+		return &failure{outcomeBusy, errStalled.Error()}
+	}
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
 		return &failure{outcomeBadData, "call ends before its message does"}
 	}

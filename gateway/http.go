@@ -64,7 +64,8 @@ func (g *Gateway) serveOTLP(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-	switch r.URL.Path {
+	path, inPath, source := rules.tenancy.cutPath(r.URL.Path)
+	switch path {
 	case metricsPaths[0], metricsPaths[1], metricsPaths[2], metricsPaths[3]:
 	default:
 		g.refuseHTTP(w, r, noFormat, &failure{outcomeNoPath, g.hintForPath(r)})
@@ -79,7 +80,12 @@ func (g *Gateway) serveOTLP(w http.ResponseWriter, r *http.Request) {
 		g.refuseHTTP(w, r, noFormat, err)
 		return
 	}
-	g.exportHTTP(w, r, rules, enc, c)
+	tenant, err := g.tenantOfHTTP(rules.tenancy, r, inPath, source)
+	if err != nil {
+		g.refuseHTTP(w, r, enc, err)
+		return
+	}
+	g.exportHTTP(w, r, rules, tenant, enc, c)
 }
 
 // negotiate says how the body of r is written, or why it cannot be one.
@@ -130,7 +136,7 @@ func mediaType(contentType string) format {
 }
 
 // exportHTTP serves one export request whose encoding is known.
-func (g *Gateway) exportHTTP(w http.ResponseWriter, r *http.Request, rules *rules, enc format, c compression) {
+func (g *Gateway) exportHTTP(w http.ResponseWriter, r *http.Request, rules *rules, tenant string, enc format, c compression) {
 	start := time.Now()
 	if err := g.enter(); err != nil {
 		w.Header().Set("Connection", "close")
@@ -143,6 +149,7 @@ func (g *Gateway) exportHTTP(w http.ResponseWriter, r *http.Request, rules *rule
 	defer m.inFlight.Dec()
 
 	x := g.exchanges.Get()
+	x.tenant = tenant
 	if rules.PassPeer {
 		x.peer = r.RemoteAddr
 	}
@@ -157,7 +164,7 @@ func (g *Gateway) exportHTTP(w http.ResponseWriter, r *http.Request, rules *rule
 			g.refuseHTTP(w, r, enc, g.caught("http", v))
 		}
 	}()
-	report, err := x.exportBody(r, rules, enc, c)
+	report, err := x.exportBody(w, r, rules, enc, c)
 	size := x.size
 	settled = true
 	if err != nil {
@@ -172,7 +179,7 @@ func (g *Gateway) exportHTTP(w http.ResponseWriter, r *http.Request, rules *rule
 }
 
 // exportBody receives the body of r and pushes it.
-func (x *exchange) exportBody(r *http.Request, rules *rules, enc format, c compression) (report converter.Report, err error) {
+func (x *exchange) exportBody(w http.ResponseWriter, r *http.Request, rules *rules, enc format, c compression) (report converter.Report, err error) {
 	wire := limit{rules.HTTPMaxRequestSize, "http.max-request-size"}
 	inflated := wire
 	if enc == jsonFormat {
@@ -189,13 +196,16 @@ func (x *exchange) exportBody(r *http.Request, rules *rules, enc format, c compr
 		if r.ContentLength > 0 {
 			first = r.ContentLength + 1
 		}
-		tooLong, err := x.fill(&x.wire, r.Body, min(first, firstBuffer, wire.bytes+1), wire.bytes)
+		x.from.arrive(x.g, w, r)
+		end := x.from.end
+		tooLong, err := x.fill(&x.wire, &x.from, min(first, firstBuffer, wire.bytes+1), wire.bytes)
+		x.from.done(err == nil)
 		if err != nil {
 			if errors.Is(err, os.ErrDeadlineExceeded) {
 				// Waited for long enough; discard must not begin again.
 				r.Body = http.NoBody
 			}
-			return report, bodyError(err, x.g.o.RequestTimeout)
+			return report, bodyError(err, &x.g.o, end)
 		}
 		if tooLong {
 			return report, wire.exceeded(0, "")
@@ -205,13 +215,16 @@ func (x *exchange) exportBody(r *http.Request, rules *rules, enc format, c compr
 }
 
 // bodyError turns what reading a body returns into an answer.
-func bodyError(err error, timeout time.Duration) error {
+func bodyError(err error, o *Options, end time.Time) error {
 	var own *failure
 	switch {
 	case errors.As(err, &own), errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &failure{outcomeBusy, fmt.Sprintf("the body did not arrive within %s", timeout)}
+		if time.Now().Before(end) {
+			return &failure{outcomeBusy, "the body stopped arriving"}
+		}
+		return &failure{outcomeBusy, fmt.Sprintf("the body did not arrive within %s", o.RequestTimeout)}
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return &failure{outcomeBadData, "body is shorter than announced"}
 	}

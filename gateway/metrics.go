@@ -31,10 +31,20 @@ const (
 
 var refusalNames = [...]string{refusedBytes: "bytes", refusedSlots: "slots", refusedDraining: "draining"}
 
+// Reasons why a tenant is not served.
+const (
+	deniedMissing = iota
+	deniedInvalid
+	deniedUnlisted
+	deniedSurplus
+)
+
+var denialNames = [...]string{deniedMissing: "missing", deniedInvalid: "invalid", deniedUnlisted: "unlisted", deniedSurplus: "surplus"}
+
 // Codes that this room answers with, per transport. The label sets are closed.
 var (
 	httpOutcomes = []int{
-		http.StatusOK, http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound,
+		http.StatusOK, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
 		http.StatusMethodNotAllowed, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
 		http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable,
 	}
@@ -44,6 +54,8 @@ var (
 		codes.ResourceExhausted: "RESOURCE_EXHAUSTED",
 		codes.Unavailable:       "UNAVAILABLE",
 		codes.Unimplemented:     "UNIMPLEMENTED",
+		codes.PermissionDenied:  "PERMISSION_DENIED",
+		codes.Unauthenticated:   "UNAUTHENTICATED",
 		codes.Internal:          "INTERNAL",
 	}
 )
@@ -56,6 +68,7 @@ type metrics struct {
 	httpOK   [len(formatNames)]prometheus.Counter
 	grpcOK   prometheus.Counter
 	refused  [len(refusalNames)]prometheus.Counter
+	denied   [len(denialNames)]prometheus.Counter
 	panics   prometheus.Counter
 	overHTTP transportMetrics
 	overGRPC transportMetrics
@@ -68,7 +81,7 @@ type transportMetrics struct {
 	size     prometheus.Observer
 }
 
-func newMetrics(reg prometheus.Registerer, g *gate) (*metrics, error) {
+func newMetrics(reg prometheus.Registerer, g *gate, t *tenants) (*metrics, error) {
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "otlpgw_gateway_requests_total",
 		Help: "Requests answered, by transport, encoding of the body and status code.",
@@ -76,6 +89,10 @@ func newMetrics(reg prometheus.Registerer, g *gate) (*metrics, error) {
 	refusals := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "otlpgw_gateway_refusals_total",
 		Help: "Requests told to come back later, by what was short.",
+	}, []string{"reason"})
+	denials := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "otlpgw_gateway_denied_requests_total",
+		Help: "Requests refused for their tenant, by what is wrong with it.",
 	}, []string{"reason"})
 	panics := prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "otlpgw_gateway_panics_total",
@@ -104,6 +121,11 @@ func newMetrics(reg prometheus.Registerer, g *gate) (*metrics, error) {
 		Help: "Weight of the requests in flight beyond which more are refused.",
 	}, func() float64 { return float64(g.max) })
 
+	known := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "otlpgw_gateway_tenants",
+		Help: "Tenants that have sent since the start, without those of tenants.allow.",
+	}, func() float64 { return float64(t.count()) })
+
 	m := &metrics{
 		http:   make(map[int]*[len(formatNames)]prometheus.Counter),
 		grpc:   make(map[codes.Code]prometheus.Counter),
@@ -123,13 +145,16 @@ func newMetrics(reg prometheus.Registerer, g *gate) (*metrics, error) {
 	for i, reason := range refusalNames {
 		m.refused[i] = refusals.WithLabelValues(reason)
 	}
+	for i, reason := range denialNames {
+		m.denied[i] = denials.WithLabelValues(reason)
+	}
 	m.overHTTP = transportMetrics{inFlight.WithLabelValues("http"), duration.WithLabelValues("http"), size.WithLabelValues("http")}
 	m.overGRPC = transportMetrics{inFlight.WithLabelValues("grpc"), duration.WithLabelValues("grpc"), size.WithLabelValues("grpc")}
 
 	if reg == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{requests, refusals, panics, inFlight, duration, size, bytes, limit} {
+	for _, c := range []prometheus.Collector{requests, refusals, denials, panics, inFlight, duration, size, bytes, limit, known} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
 		}

@@ -41,6 +41,8 @@ const (
 	DefaultSlotWait = 5 * time.Second
 	// DefaultRequestTimeout covers a 64 MiB body at 10 Mbit/s.
 	DefaultRequestTimeout = time.Minute
+	// DefaultStallTimeout is far more than a network that works is ever silent.
+	DefaultStallTimeout = 10 * time.Second
 )
 
 // Options configures a [Gateway]. Only Pusher is required. Negative numbers
@@ -72,6 +74,10 @@ type Options struct {
 	// RequestTimeout bounds the time from a request's header to its answer; by
 	// default one minute. It ends requests whose bytes do not come.
 	RequestTimeout time.Duration
+	// StallTimeout bounds the time in which nothing of a body arrives; by
+	// default 10 s. It is a fifth of that while memory for requests is short: a
+	// body that does not come holds some of it.
+	StallTimeout time.Duration
 
 	// Ready says whether the rest of the process can take requests: nil if so,
 	// otherwise why not. It must be cheap. Nil is always ready.
@@ -142,8 +148,11 @@ func (o Options) withDefaults() (Options, error) {
 	if o.RequestTimeout == 0 {
 		o.RequestTimeout = DefaultRequestTimeout
 	}
-	if o.SlotWait < 0 || o.RequestTimeout < 0 {
-		bad("gateway.Options.SlotWait (%s) and RequestTimeout (%s) must be positive", o.SlotWait, o.RequestTimeout)
+	if o.StallTimeout == 0 {
+		o.StallTimeout = DefaultStallTimeout
+	}
+	if o.SlotWait < 0 || o.RequestTimeout < 0 || o.StallTimeout < 0 {
+		bad("gateway.Options.SlotWait (%s), RequestTimeout (%s) and StallTimeout (%s) must be positive", o.SlotWait, o.RequestTimeout, o.StallTimeout)
 	}
 	var err error
 	if o.Settings, err = o.Settings.withDefaults(); err != nil {

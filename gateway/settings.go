@@ -25,6 +25,9 @@ type Settings struct {
 
 	// PassPeer tells the Pusher from which address each request came.
 	PassPeer bool
+
+	// Tenants says whose requests are; nil is nobody's in particular.
+	Tenants *Tenants
 }
 
 // withDefaults returns s with every zero replaced, or all that is wrong with it.
@@ -54,6 +57,11 @@ func (s Settings) withDefaults() (Settings, error) {
 			errs = append(errs, err)
 		}
 	}
+	if s.Tenants != nil {
+		if err := s.Tenants.check(); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	return s, errors.Join(errs...)
 }
 
@@ -61,7 +69,12 @@ func (s Settings) withDefaults() (Settings, error) {
 // follows those that it began with.
 type rules struct {
 	Settings
-	cors *cors
+	cors    *cors
+	tenancy *tenancy
+}
+
+func newRules(s Settings) *rules {
+	return &rules{Settings: s, cors: newCORS(s.CORSAllowedOrigins), tenancy: newTenancy(s.Tenants)}
 }
 
 // Set changes the settings. Requests that have begun go on under the old ones.
@@ -71,6 +84,6 @@ func (g *Gateway) Set(s Settings) error {
 	if err != nil {
 		return err
 	}
-	g.rules.Store(&rules{Settings: s, cors: newCORS(s.CORSAllowedOrigins)})
+	g.rules.Store(newRules(s))
 	return nil
 }

@@ -35,15 +35,17 @@ type outcome struct {
 // temporary trouble must be one of the retryable codes, and 500 and INTERNAL
 // are for our own bugs alone.
 var (
-	outcomeBadData    = outcome{http.StatusBadRequest, codes.InvalidArgument, false}
-	outcomeTooLarge   = outcome{http.StatusRequestEntityTooLarge, codes.ResourceExhausted, false}
-	outcomeBusy       = outcome{http.StatusServiceUnavailable, codes.Unavailable, true}
-	outcomeThrottled  = outcome{http.StatusTooManyRequests, codes.ResourceExhausted, true}
-	outcomeNoPath     = outcome{http.StatusNotFound, codes.Unimplemented, false}
-	outcomeNoMethod   = outcome{http.StatusMethodNotAllowed, codes.Unimplemented, false}
-	outcomeNoEncoding = outcome{http.StatusUnsupportedMediaType, codes.Unimplemented, false}
-	outcomeNoOrigin   = outcome{http.StatusForbidden, codes.PermissionDenied, false}
-	outcomeBug        = outcome{http.StatusInternalServerError, codes.Internal, false}
+	outcomeBadData       = outcome{http.StatusBadRequest, codes.InvalidArgument, false}
+	outcomeTooLarge      = outcome{http.StatusRequestEntityTooLarge, codes.ResourceExhausted, false}
+	outcomeBusy          = outcome{http.StatusServiceUnavailable, codes.Unavailable, true}
+	outcomeThrottled     = outcome{http.StatusTooManyRequests, codes.ResourceExhausted, true}
+	outcomeNoPath        = outcome{http.StatusNotFound, codes.Unimplemented, false}
+	outcomeNoMethod      = outcome{http.StatusMethodNotAllowed, codes.Unimplemented, false}
+	outcomeNoEncoding    = outcome{http.StatusUnsupportedMediaType, codes.Unimplemented, false}
+	outcomeNoOrigin      = outcome{http.StatusForbidden, codes.PermissionDenied, false}
+	outcomeForbidden     = outcome{http.StatusForbidden, codes.PermissionDenied, false}
+	outcomeNoCredentials = outcome{http.StatusUnauthorized, codes.Unauthenticated, false}
+	outcomeBug           = outcome{http.StatusInternalServerError, codes.Internal, false}
 )
 
 // failure is an error of this room: the row it belongs to and the sentence for
