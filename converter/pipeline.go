@@ -123,7 +123,7 @@ func (p *Pipeline) Push(ctx context.Context, req Request) (Report, error) {
 	}
 
 	c := p.checkOut()
-	app := p.opts.Backend.AppenderV2(ctx)
+	app := p.opts.Backend.AppenderV2(storage.WithTenant(ctx, req.Tenant))
 	c.begin(body, app, p.cache.Tenant(req.Tenant), p.txn.Add(1), p.cache.Epoch(), p.opts.Now().UnixMilli())
 	if p.opts.usePeer {
 		c.peer = hostOf(req.Peer)
