@@ -30,6 +30,12 @@ type Settings struct {
 	Tenants *Tenants
 }
 
+// Check returns all that is wrong with s.
+func (s Settings) Check() error {
+	_, err := s.withDefaults()
+	return err
+}
+
 // withDefaults returns s with every zero replaced, or all that is wrong with it.
 func (s Settings) withDefaults() (Settings, error) {
 	var errs []error

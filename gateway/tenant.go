@@ -71,7 +71,7 @@ func (t *Tenants) check() error {
 	}
 	for _, s := range t.From {
 		if (s.Header == "") == (s.Path == "") {
-			bad("a source must be a header or a path")
+			bad("a source must be either a header or a path")
 		}
 		if _, _, ok := cutPattern(s.Path); s.Path != "" && !ok {
 			bad("path %q must begin with / and have %s as one of its parts, once", s.Path, TenantPart)

@@ -166,7 +166,7 @@ func TestTenantsThatRaceStayWithinTheirNumber(t *testing.T) {
 func TestTenantFaults(t *testing.T) {
 	for want, o := range map[string]Tenants{
 		"neither a source nor a default":       {},
-		"must be a header or a path":           {From: []TenantSource{{Header: "A", Path: "/{tenant}"}}},
+		"must be either a header or a path":    {From: []TenantSource{{Header: "A", Path: "/{tenant}"}}},
 		`path "/a{tenant}" must begin`:         {From: []TenantSource{{Path: "/a{tenant}"}}},
 		`path "{tenant}" must begin`:           {From: []TenantSource{{Path: "{tenant}"}}},
 		`path "/a" must begin`:                 {From: []TenantSource{{Path: "/a"}}},

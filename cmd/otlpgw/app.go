@@ -150,6 +150,7 @@ func newApp(s starting) (*app, error) {
 		collectors.NewBuildInfoCollector(),
 		newBuildInfo(),
 	)
+	limitMemory(s.logger)
 	c, err := forced(s.config)
 	if err != nil {
 		return nil, err
@@ -165,7 +166,7 @@ func newApp(s starting) (*app, error) {
 		Logger:           s.logger,
 		Registerer:       reg,
 		Settings:         gatewaySettings(s.config),
-		MaxInFlightBytes: inFlightBytes(s.logger),
+		MaxInFlightBytes: memoryShare(),
 		Ready:            a.behind.ready,
 		Gatherer:         a.stats,
 		Config:           func() []byte { return a.inForce.Load().shown },
@@ -178,13 +179,20 @@ func newApp(s starting) (*app, error) {
 
 // gatewaySettings says in the gateway's words what the file says.
 func gatewaySettings(c *config.Loaded) gateway.Settings {
-	return gateway.Settings{
+	s := gateway.Settings{
 		HTTPMaxRequestSize: int64(c.HTTP.MaxRequestSize),
 		GRPCMaxRequestSize: int64(c.GRPC.MaxRequestSize),
 		MaxJSONSize:        int64(c.HTTP.MaxJSONSize),
 		CORSAllowedOrigins: c.HTTP.CORSAllowedOrigins,
 		PassPeer:           slices.Contains(c.OTLP.InstanceFrom, config.PeerIP),
 	}
+	if t := c.Tenants; t != nil {
+		s.Tenants = &gateway.Tenants{Default: t.Default, Allow: t.Allow, Max: t.Max}
+		for _, from := range t.From {
+			s.Tenants.From = append(s.Tenants.From, gateway.TenantSource{Header: from.Header, Path: from.Path})
+		}
+	}
+	return s
 }
 
 // open opens the store and the first generation into it.

@@ -35,22 +35,38 @@ func openBackend(c *config.Loaded, logger *slog.Logger, process, generation prom
 }
 
 func openDirect(c *config.Loaded, logger *slog.Logger, reg prometheus.Registerer) (storage.Backend, error) {
-	dests := make([]remotewrite.DestinationOptions, len(c.RemoteWrite))
-	for i := range c.RemoteWrite {
-		dests[i] = destination(&c.RemoteWrite[i])
-	}
-	b, err := direct.New(direct.Options{
-		Destinations:   dests,
-		ExternalLabels: c.Global.Prometheus.ExternalLabels,
-		AckTimeout:     time.Duration(c.Direct.AckTimeout),
-		Version:        version,
-		Logger:         logger,
-		Registerer:     reg,
-	})
+	o := directOptions(c)
+	o.Version, o.Logger, o.Registerer = version, logger, reg
+	b, err := direct.New(o)
 	if err != nil {
 		return nil, fmt.Errorf("remote_write: %w", err)
 	}
 	return b, nil
+}
+
+// directOptions says in direct's words what the file says.
+func directOptions(c *config.Loaded) direct.Options {
+	o := direct.Options{
+		ExternalLabels:  c.Global.Prometheus.ExternalLabels,
+		AckTimeout:      time.Duration(c.Direct.AckTimeout),
+		MaxPendingBytes: int64(c.Direct.MaxPendingBytes),
+		MaxTenantBytes:  int64(c.Direct.MaxTenantBytes),
+	}
+	if o.MaxPendingBytes == 0 {
+		o.MaxPendingBytes = min(memoryShare(), direct.DefaultMaxPendingBytes)
+		o.MaxTenantBytes = min(o.MaxTenantBytes, o.MaxPendingBytes)
+	}
+	for i := range c.RemoteWrite {
+		d := destination(&c.RemoteWrite[i])
+		if c.Tenants != nil {
+			d.TenantHeader = c.Tenants.ForwardHeader
+		}
+		o.Destinations = append(o.Destinations, d)
+	}
+	if c.Tenants != nil {
+		o.TenantOf = storage.TenantOf
+	}
+	return o
 }
 
 // destination says in remotewrite's words what a block of the file says.
@@ -61,9 +77,16 @@ func destination(r *config.RemoteWrite) remotewrite.DestinationOptions {
 	d.Headers = p.Headers
 	d.RemoteTimeout = time.Duration(p.RemoteTimeout)
 	d.WriteRelabelConfigs = p.WriteRelabelConfigs
-	d.SendExemplars = p.SendExemplars
-	d.SendNativeHistograms = p.SendNativeHistograms
-	d.ConvertNHCBToClassic = p.ConvertNHCBToClassic
+	takes := r.Capabilities
+	d.SendExemplars = p.SendExemplars && takes.Exemplars
+	d.SendNativeHistograms = p.SendNativeHistograms && takes.NativeHistograms
+	d.ConvertNHCBToClassic = p.ConvertNHCBToClassic || !takes.NHCB
+	d.SendMetadata = takes.Metadata
+	d.SendStartTimestamps = takes.StartTimestamps
+	d.EscapeNames = !takes.UTF8Names
+	d.ZeroSamples = r.ZeroSamples
+	d.BatchMaxWait = time.Duration(r.BatchMaxWait)
+	d.Shards = r.Shards
 	d.HTTPClientConfig = p.HTTPClientConfig
 	d.SigV4 = p.SigV4Config
 	d.MaxSamplesPerSend = p.QueueConfig.MaxSamplesPerSend

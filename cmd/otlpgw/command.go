@@ -73,6 +73,9 @@ func checkConfig(args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return failConfig(stdout, args[0], err)
 	}
+	if err := gatewaySettings(cfg).Check(); err != nil {
+		return fail(stdout, err)
+	}
 	for _, key := range cfg.Ignored {
 		fmt.Fprintf(stdout, "%s: %s: accepted and not honoured\n", args[0], key)
 	}

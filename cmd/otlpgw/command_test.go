@@ -43,6 +43,11 @@ func TestCheckConfig(t *testing.T) {
 	require.Equal(t, bad+": line 1: htp: unknown key; did you mean http?\n"+
 		bad+`: line 3: log.level: "loud": must be debug, info, warn or error`+"\n", out)
 
+	require.NoError(t, os.WriteFile(bad, []byte("http: {cors_allowed_origins: [shop.example]}\n"), 0o600))
+	code, out, _ = call("check-config", bad)
+	require.Equal(t, 1, code)
+	require.Contains(t, out, `"shop.example" is no origin`)
+
 	code, out, errs := call("check-config", filepath.Join(dir, "absent.yaml"))
 	require.Equal(t, 1, code)
 	require.Contains(t, out+errs, "no such file")

@@ -17,10 +17,8 @@ const (
 	maxUnlimitedInFlight = 1 << 30
 )
 
-// inFlightBytes sets the Go memory limit from the cgroup, unless GOMEMLIMIT
-// did, and returns what the requests in flight may hold: a quarter of it, or of
-// the machine's memory, but then at most 1 GiB.
-func inFlightBytes(logger *slog.Logger) int64 {
+// limitMemory sets the Go memory limit from the cgroup, unless GOMEMLIMIT did.
+func limitMemory(logger *slog.Logger) {
 	limit, err := memlimit.Set(memlimit.WithRatio(heapRatio), memlimit.WithProvider(memlimit.FromCgroup))
 	if err != nil {
 		// A kernel without cgroups, or one whose files this process may not read.
@@ -29,6 +27,13 @@ func inFlightBytes(logger *slog.Logger) int64 {
 	}
 	if limit > 0 && limit < math.MaxInt64 {
 		logger.Info("memory limit", "bytes", limit)
+	}
+}
+
+// memoryShare returns what one of the large holders of memory may hold: a
+// quarter of the memory limit, or of the machine's memory, but then at most 1 GiB.
+func memoryShare() int64 {
+	if limit := debug.SetMemoryLimit(-1); limit > 0 && limit < math.MaxInt64 {
 		return limit / 4
 	}
 	if total, err := memlimit.FromSystem(); err == nil && total/4 < maxUnlimitedInFlight {

@@ -147,7 +147,11 @@ func onTheWay(old, c *config.Config) bool {
 	part := func(c *config.Config) []any {
 		way := []any{&c.OTLP, c.MetricRelabelConfigs, &c.Limits, &c.Cache}
 		if c.Mode() == config.ModeDirect {
-			way = append(way, &c.Global, c.RemoteWrite, &c.Direct)
+			forward := ""
+			if c.Tenants != nil {
+				forward = c.Tenants.ForwardHeader
+			}
+			way = append(way, &c.Global, c.RemoteWrite, &c.Direct, forward)
 		}
 		return way
 	}

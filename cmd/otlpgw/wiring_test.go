@@ -15,6 +15,9 @@ import (
 	"github.com/otlpgw/otlpgw/cmd/otlpgw/config"
 	"github.com/otlpgw/otlpgw/converter"
 	"github.com/otlpgw/otlpgw/converter/series"
+	"github.com/otlpgw/otlpgw/gateway"
+	"github.com/otlpgw/otlpgw/storage"
+	"github.com/otlpgw/otlpgw/storage/direct"
 	"github.com/otlpgw/otlpgw/storage/remotewrite"
 )
 
@@ -127,10 +130,14 @@ remote_write:
     protobuf_message: prometheus.WriteRequest
     convert_nhcb_to_classic: true
     bearer_token: secret
+    batch_max_wait: 9ms
+    shards: 3
+    zero_samples: true
     queue_config: {max_samples_per_send: 9, min_backoff: 1s, max_backoff: 2s}
   - url: http://aws.example/write
     required: false
     protobuf_message: io.prometheus.write.v2.Request
+    capabilities: {exemplars: false, native_histograms: false, nhcb: false, metadata: false, start_timestamps: false, utf8_names: false}
     sigv4: {region: eu-1}
 `)
 	d := destination(&c.RemoteWrite[0])
@@ -147,10 +154,54 @@ remote_write:
 	require.Equal(t, time.Second, d.MinBackoff)
 	require.Equal(t, 2*time.Second, d.MaxBackoff)
 	require.True(t, d.Required)
+	require.Equal(t, 9*time.Millisecond, d.BatchMaxWait)
+	require.Equal(t, 3, d.Shards)
+	require.True(t, d.ZeroSamples)
+	require.True(t, d.SendMetadata)
+	require.True(t, d.SendStartTimestamps)
+	require.False(t, d.EscapeNames)
 
 	d = destination(&c.RemoteWrite[1])
 	require.False(t, d.Required)
 	require.Equal(t, remotewrite.MessageV2, d.ProtobufMessage)
 	require.Equal(t, "eu-1", d.SigV4.Region)
-	require.True(t, d.SendExemplars)
+	require.False(t, d.SendExemplars)
+	require.False(t, d.SendNativeHistograms)
+	require.True(t, d.ConvertNHCBToClassic)
+	require.False(t, d.SendMetadata)
+	require.False(t, d.SendStartTimestamps)
+	require.True(t, d.EscapeNames)
+}
+
+func TestDirectOptions(t *testing.T) {
+	const url = "--remote-write.url=http://far.example/write"
+	o := directOptions(loaded(t, "direct: {max_pending_bytes: 3MiB, max_tenant_bytes: 2MiB}\n", url))
+	require.EqualValues(t, 3<<20, o.MaxPendingBytes)
+	require.EqualValues(t, 2<<20, o.MaxTenantBytes)
+	require.Nil(t, o.TenantOf)
+	require.Equal(t, "X-Scope-OrgID", o.Destinations[0].TenantHeader)
+
+	o = directOptions(loaded(t, "tenants: {default: a, forward_header: THANOS-TENANT}\n", url))
+	require.Positive(t, o.MaxPendingBytes)
+	require.LessOrEqual(t, o.MaxPendingBytes, int64(direct.DefaultMaxPendingBytes))
+	require.Equal(t, "THANOS-TENANT", o.Destinations[0].TenantHeader)
+	require.Equal(t, "a", o.TenantOf(storage.WithTenant(t.Context(), "a")))
+}
+
+func TestGatewaySettings(t *testing.T) {
+	s := gatewaySettings(loaded(t, `
+http: {max_request_size: 1MiB, max_json_size: 2KiB, cors_allowed_origins: ["*"]}
+grpc: {max_request_size: 3MiB}
+otlp: {instance_from: [peer_ip]}
+tenants: {from: [{header: X-Team}, {path: "/of/{tenant}"}], default: a, allow: [a, b], max: 7}
+remote_write: [{url: "http://far.example/"}]
+`))
+	require.Equal(t, gateway.Settings{
+		HTTPMaxRequestSize: 1 << 20, MaxJSONSize: 2 << 10, GRPCMaxRequestSize: 3 << 20,
+		CORSAllowedOrigins: []string{"*"}, PassPeer: true,
+		Tenants: &gateway.Tenants{
+			From: []gateway.TenantSource{{Header: "X-Team"}, {Path: "/of/{tenant}"}}, Default: "a", Allow: []string{"a", "b"}, Max: 7,
+		},
+	}, s)
+	require.NoError(t, s.Check())
 }

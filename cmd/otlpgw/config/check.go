@@ -63,6 +63,9 @@ func checkRemoteWrite(w *walker, n *yaml.Node, path string) {
 	if q.MinBackoff <= 0 || q.MinBackoff > q.MaxBackoff {
 		at("queue_config.min_backoff", q.MinBackoff.String(), "must be more than zero and at most max_backoff, "+q.MaxBackoff.String())
 	}
+	if r.Shards <= 0 || r.Shards > maxShards {
+		at("shards", fmt.Sprint(r.Shards), fmt.Sprintf("must be from 1 to %d", maxShards))
+	}
 	if r.Prometheus.RemoteTimeout <= 0 {
 		at("remote_timeout", r.Prometheus.RemoteTimeout.String(), "must be more than zero")
 	}
@@ -78,6 +81,9 @@ func checkRemoteWrite(w *walker, n *yaml.Node, path string) {
 		}
 	}
 }
+
+// maxShards bounds the requests in flight to one destination.
+const maxShards = 4096
 
 func checkRelabel(w *walker, n *yaml.Node, path string) {
 	var r relabel.Config
@@ -162,11 +168,15 @@ func (c *Config) validate(report func(path, value, msg string)) {
 		report("storage.exemplars.max_exemplars", fmt.Sprint(c.Storage.Exemplars.MaxExemplars), "must be more than zero")
 	}
 	positive("direct.ack_timeout", c.Direct.AckTimeout, c.Direct.AckTimeout > 0)
+	if c.Direct.MaxTenantBytes > c.Direct.MaxPendingBytes && c.Direct.MaxPendingBytes > 0 {
+		report("direct.max_tenant_bytes", c.Direct.MaxTenantBytes.String(), "must be at most direct.max_pending_bytes, "+c.Direct.MaxPendingBytes.String())
+	}
 	positive("shutdown.timeout", c.Shutdown.Timeout, c.Shutdown.Timeout > 0)
 	oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	oneOf("log.format", c.Log.Format, "logfmt", "json")
 	c.validateConversion(oneOf, report)
 	c.validateDestinations(report)
+	c.validateTenants(report)
 }
 
 func (c *Config) validateConversion(oneOf func(path, value string, allowed ...string), report func(path, value, msg string)) {

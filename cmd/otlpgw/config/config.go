@@ -34,6 +34,9 @@ type Config struct {
 
 	Limits Limits `yaml:"limits"`
 	Cache  Cache  `yaml:"cache"`
+
+	// Tenants says whose requests are; nil is nobody's in particular.
+	Tenants *Tenants `yaml:"tenants,omitempty"`
 }
 
 // HTTP configures the OTLP/HTTP listener.
@@ -89,6 +92,9 @@ type Exemplars struct {
 // Direct configures remote write without a disk.
 type Direct struct {
 	AckTimeout model.Duration `yaml:"ack_timeout" help:"How long a request waits for the far end before the client is told to retry."`
+	// What commits hold in memory until the far end has answered.
+	MaxPendingBytes Size `yaml:"max_pending_bytes,omitempty" help:"Memory for samples that wait for the far end; 0 is a quarter of the memory limit, at most 256MiB."`
+	MaxTenantBytes  Size `yaml:"max_tenant_bytes,omitempty" help:"Of that, what one tenant may take; 0 is all."`
 }
 
 // Shutdown configures the orderly end.

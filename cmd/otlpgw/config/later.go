@@ -4,15 +4,14 @@ package config
 // are told apart from misspelt keys, since the remedy differs: wait, or read
 // again. A path stands for everything below it; list indices are left out.
 var later = map[string]bool{
-	"tenants":   true,
 	"staleness": true,
 	"delta":     true,
 
 	"limits.max_delta_streams": true,
 
-	"remote_write.batch_max_wait": true,
-	"remote_write.shards":         true,
-	"remote_write.capabilities":   true,
+	// Without them the far end would refuse what is sent.
+	"remote_write.azuread":    true,
+	"remote_write.google_iam": true,
 }
 
 const notYet = "not supported in this version"
@@ -23,8 +22,6 @@ var ignored = map[string]bool{
 	"remote_write.round_robin_dns":                  true,
 	"remote_write.failed_request_logging":           true,
 	"remote_write.metadata_config":                  true,
-	"remote_write.azuread":                          true,
-	"remote_write.google_iam":                       true,
 	"remote_write.queue_config.capacity":            true,
 	"remote_write.queue_config.max_shards":          true,
 	"remote_write.queue_config.min_shards":          true,

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"time"
 
 	commonconfig "github.com/prometheus/common/config"
 	"github.com/prometheus/common/model"
@@ -79,6 +80,33 @@ type RemoteWrite struct {
 	// Required says that the far end must accept before the client gets its
 	// 200. The failures of others are only counted.
 	Required bool `yaml:"required"`
+
+	// BatchMaxWait is how long samples wait for others to share a request with,
+	// while requests are in flight. Zero waits for nobody.
+	BatchMaxWait model.Duration `yaml:"batch_max_wait"`
+	// Shards is how many requests may be in flight at once.
+	Shards int `yaml:"shards"`
+
+	// Capabilities says what the far end can take.
+	Capabilities Capabilities `yaml:"capabilities"`
+	// ZeroSamples adds a zero where a counter or histogram begins, for
+	// destinations that are sent 1.0, which has no start timestamps.
+	ZeroSamples bool `yaml:"zero_samples"`
+}
+
+// Capabilities says what a far end can take of what remote write can carry.
+// What it cannot is left out, escaped or converted.
+type Capabilities struct {
+	Exemplars        bool `yaml:"exemplars"`
+	NativeHistograms bool `yaml:"native_histograms"`
+	// NHCB is native histograms with custom buckets; without it they travel as
+	// classic ones.
+	NHCB            bool `yaml:"nhcb"`
+	Metadata        bool `yaml:"metadata"`
+	StartTimestamps bool `yaml:"start_timestamps"`
+	// UTF8Names is metric and label names beyond [a-zA-Z0-9_:]; without it they
+	// are escaped.
+	UTF8Names bool `yaml:"utf8_names"`
 }
 
 // defaultRemoteWrite is Prometheus's default but for three things. A gateway
@@ -86,7 +114,13 @@ type RemoteWrite struct {
 // are sent unless the file says no; and an empty protobuf_message starts with
 // 2.0 and falls back to 1.0.
 func defaultRemoteWrite() RemoteWrite {
-	r := RemoteWrite{Prometheus: promconfig.DefaultRemoteWriteConfig, Required: true}
+	r := RemoteWrite{
+		Prometheus:   promconfig.DefaultRemoteWriteConfig,
+		Required:     true,
+		BatchMaxWait: model.Duration(5 * time.Millisecond),
+		Shards:       32,
+		Capabilities: Capabilities{true, true, true, true, true, true},
+	}
 	r.Prometheus.SendExemplars = true
 	r.Prometheus.SendNativeHistograms = true
 	r.Prometheus.ProtobufMessage = ""

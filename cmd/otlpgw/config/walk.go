@@ -147,7 +147,7 @@ func (w *walker) merge(v *yaml.Node, keys []field, rest reflect.Type, path, key 
 // typeOf finds the type behind a key, or notes what is wrong with the key.
 func (w *walker) typeOf(k *yaml.Node, keys []field, rest reflect.Type, path, plain string) reflect.Type {
 	for _, f := range keys {
-		if f.key == k.Value {
+		if f.key == k.Value && !later[plain] {
 			if isIgnored(plain) {
 				w.ignored = append(w.ignored, path)
 			}
