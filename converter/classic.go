@@ -1,13 +1,12 @@
 package converter
 
 import (
+	"bytes"
 	"math"
 	"math/bits"
 	"strconv"
-	"strings"
 
 	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/otlpgw/otlpgw/converter/otlp"
 )
@@ -147,34 +146,33 @@ func finite(bounds otlp.Fixed64s) int {
 }
 
 // classicSeries lists _count, _sum if there is one, and the buckets.
-func classicSeries(c *converter, t *task, s shape) []labels.Labels {
-	name, bounds := t.metric.name, otlp.Fixed64s(s.layout)
-	n := finite(bounds)
-	out := make([]labels.Labels, 0, n+3)
-	out = append(out, c.labels.build(name+"_count", "", ""))
+func classicSeries(c *converter, s shape) {
+	bounds := otlp.Fixed64s(s.layout)
+	c.labels.vary("_count", "", "")
 	if s.hasSum {
-		out = append(out, c.labels.build(name+"_sum", "", ""))
+		c.labels.vary("_sum", "", "")
 	}
-	for i := range n {
-		out = append(out, c.labels.build(name+"_bucket", model.BucketLabel, c.opts.number(bounds.Float(i))))
+	for i := range finite(bounds) {
+		c.labels.vary("_bucket", model.BucketLabel, c.boundText(bounds.Float(i)))
 	}
-	return append(out, c.labels.build(name+"_bucket", model.BucketLabel, "+Inf"))
+	c.labels.vary("_bucket", model.BucketLabel, "+Inf")
 }
 
-// number prints a bound or a quantile: in the shortest form, or as OpenMetrics
-// does, which gives whole numbers a fraction.
-func (s *settings) number(v float64) string {
-	if math.IsInf(v, 0) {
-		return strconv.FormatFloat(v, 'f', -1, 64)
+// boundText returns a bound or a quantile as text: in the shortest form, or as
+// OpenMetrics does, which gives whole numbers a fraction. It lives as long as
+// the labels of the point at hand.
+func (c *converter) boundText(v float64) string {
+	lb := &c.labels
+	from := len(lb.text)
+	if math.IsInf(v, 0) || !c.opts.OpenMetricsLE {
+		lb.text = strconv.AppendFloat(lb.text, v, 'f', -1, 64)
+		return view(lb.text[from:])
 	}
-	if !s.OpenMetricsLE {
-		return strconv.FormatFloat(v, 'f', -1, 64)
+	lb.text = strconv.AppendFloat(lb.text, v, 'g', -1, 64)
+	if !bytes.ContainsAny(lb.text[from:], "e.") {
+		lb.text = append(lb.text, ".0"...)
 	}
-	text := strconv.FormatFloat(v, 'g', -1, 64)
-	if strings.ContainsAny(text, "e.") {
-		return text
-	}
-	return text + ".0"
+	return view(lb.text[from:])
 }
 
 // value appends one value of the point at hand.

@@ -319,7 +319,10 @@ func (c *converter) sort(key []byte, v otlp.Value) {
 }
 
 func (c *converter) appendSorted() {
-	slices.SortStableFunc(c.sorting, func(a, b canonicalAttribute) int { return bytes.Compare(a.key, b.key) })
+	byKey := func(a, b canonicalAttribute) int { return bytes.Compare(a.key, b.key) }
+	if !slices.IsSortedFunc(c.sorting, byKey) {
+		slices.SortStableFunc(c.sorting, byKey)
+	}
 	for _, a := range c.sorting {
 		c.canonical = appendField(c.canonical, a.key)
 		c.canonical = append(c.canonical, byte(a.value.Kind))

@@ -1,6 +1,7 @@
 package converter
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -34,8 +35,14 @@ type labelBuilder struct {
 	names map[string]string // sanitised names of this request
 	list  []attribute
 	text  []byte // values that are not views
-	out   labels.ScratchBuilder
-	warn  func(warning, string)
+
+	// The series of the point at hand; see labelset.go.
+	variants []variant
+	shared   []byte
+	sets     []labels.Labels
+
+	out  labels.ScratchBuilder
+	warn func(warning, string)
 }
 
 // key fallback: the library refuses keys of which it leaves only underscores,
@@ -46,11 +53,16 @@ func (lb *labelBuilder) reset() {
 	clear(lb.names)
 	clear(lb.list[:cap(lb.list)])
 	lb.list, lb.text = lb.list[:0], lb.text[:0]
+	lb.variants = trim(lb.variants[:cap(lb.variants)], maxKeptValues)
+	lb.sets = trim(lb.sets[:cap(lb.sets)], maxKeptValues)
+	lb.shared = trimBytes(lb.shared)
 	lb.out = labels.ScratchBuilder{} // It cannot be cleared.
 }
 
 // begin starts a new label set.
-func (lb *labelBuilder) begin() { lb.list, lb.text = lb.list[:0], lb.text[:0] }
+func (lb *labelBuilder) begin() {
+	lb.list, lb.text, lb.variants = lb.list[:0], lb.text[:0], lb.variants[:0]
+}
 
 // name returns the label name of an attribute key, or false when there is none.
 func (lb *labelBuilder) name(key string) (string, bool) {
@@ -140,12 +152,10 @@ func (lb *labelBuilder) has(name string) bool {
 // merge sorts the labels by name and joins the values of those that meet in
 // one name with a semicolon, in the order of their keys.
 func (lb *labelBuilder) merge() {
-	slices.SortStableFunc(lb.list, func(a, b attribute) int {
-		if c := strings.Compare(a.name, b.name); c != 0 {
-			return c
-		}
-		return strings.Compare(a.key, b.key)
-	})
+	sortAttributes(lb.list)
+	if !meet(lb.list) {
+		return
+	}
 	out := lb.list[:0]
 	for i := 0; i < len(lb.list); {
 		a := lb.list[i]
@@ -168,6 +178,41 @@ func (lb *labelBuilder) merge() {
 		i = j
 	}
 	lb.list = out
+}
+
+// sortAttributes sorts by name and key, and leaves equal ones in their order.
+func sortAttributes(list []attribute) {
+	before := func(a, b *attribute) bool {
+		return a.name < b.name || a.name == b.name && a.key < b.key
+	}
+	if len(list) > 32 {
+		slices.SortStableFunc(list, func(a, b attribute) int {
+			return cmp.Or(strings.Compare(a.name, b.name), strings.Compare(a.key, b.key))
+		})
+		return
+	}
+	// A few runs that are sorted already.
+	for i := 1; i < len(list); i++ {
+		if !before(&list[i], &list[i-1]) {
+			continue
+		}
+		a := list[i]
+		j := i
+		for ; j > 0 && before(&a, &list[j-1]); j-- {
+			list[j] = list[j-1]
+		}
+		list[j] = a
+	}
+}
+
+// meet reports whether two of the sorted attributes have one name.
+func meet(list []attribute) bool {
+	for i := 1; i < len(list); i++ {
+		if list[i].name == list[i-1].name {
+			return true
+		}
+	}
+	return false
 }
 
 // build returns the merged labels under a metric name, with one more label if

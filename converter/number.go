@@ -3,7 +3,6 @@ package converter
 import (
 	"math"
 
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 
 	"github.com/otlpgw/otlpgw/converter/otlp"
@@ -50,9 +49,7 @@ func (c *converter) numberPoint(t *task, b []byte) (Reason, *otlp.Error) {
 }
 
 // oneSeries is the series list of points that become one series.
-func oneSeries(c *converter, t *task, _ shape) []labels.Labels {
-	return []labels.Labels{c.labels.build(t.metric.name, "", "")}
-}
+func oneSeries(c *converter, _ shape) { c.labels.vary("", "", "") }
 
 // exemplars reports whether the exemplars of a point are kept. Those of gauges
 // are dropped, and a point without a value has none that mean anything.

@@ -89,6 +89,7 @@ func New(o Options) (*Pipeline, error) {
 	if f, ok := o.Backend.(storage.Forgetter); ok {
 		s.forget = f.Forget
 	}
+	o.Cache.CountPerMetric = o.Limits.MaxSeriesPerMetric > 0
 	p := &Pipeline{opts: s, cache: series.New[*sender](o.Cache, o.Now, s.forget)}
 	p.cache.Register(o.Registerer)
 	s.budget = &p.cache.Budget

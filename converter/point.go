@@ -15,8 +15,8 @@ type shape struct {
 	hasSum bool
 	any    bool // take a known point as it is: the shape says nothing
 	series int  // how many series it may have, at most
-	// list makes the series of a point whose merged labels are in c.labels.
-	list func(c *converter, t *task, s shape) []labels.Labels
+	// list adds the series of a point to c.labels, which has its merged labels.
+	list func(c *converter, s shape)
 }
 
 // expected returns the point that came behind the last one the last time, or
@@ -127,7 +127,8 @@ func (c *converter) makePoint(t *task, p *otlp.Point, s shape) (pt point, kept b
 		pt.refuse(ReasonLimit, detail)
 		return pt, false, nil
 	}
-	sets := c.relabel(s.list(c, t, s))
+	s.list(c, s)
+	sets := c.relabel(c.labels.buildAll(t.metric.name))
 	if c.twice(t, sets) {
 		pt.refuse(ReasonConflict, "two of the point's own series are one")
 		return pt, true, nil

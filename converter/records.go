@@ -15,6 +15,13 @@ import (
 // whole: its series serve this request alone.
 func (c *converter) findSeries(t *task, pt *point, sets []labels.Labels) (kept bool) {
 	st := t.sender.State
+	if c.allNew(sets) && t.room().Roomy(len(sets)) {
+		// As all but always, nobody knows any of them.
+		if g, kept := st.tenant.Records.Add(sets, t.sender.Target, t.room()); kept {
+			pt.group = g
+			return true
+		}
+	}
 	records := make([]*series.Record, len(sets))
 	for {
 		held, missing, kept := c.holdKnown(st, sets, records)
@@ -44,6 +51,12 @@ func (c *converter) findSeries(t *task, pt *point, sets []labels.Labels) (kept b
 		pt.join(records)
 		return kept
 	}
+}
+
+// allNew reports whether all label sets may be unknown, as far as can be told
+// without looking for them.
+func (c *converter) allNew(sets []labels.Labels) bool {
+	return len(c.loose) == 0 && !slices.ContainsFunc(sets, labels.Labels.IsEmpty)
 }
 
 // holdKnown fills in the records of the label sets that are known. It returns

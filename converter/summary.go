@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/otlpgw/otlpgw/converter/otlp"
 )
@@ -65,12 +64,10 @@ func (c *converter) summaryPoint(t *task, b []byte) (Reason, *otlp.Error) {
 }
 
 // summarySeries lists _count, _sum and the quantiles.
-func summarySeries(c *converter, t *task, s shape) []labels.Labels {
-	name, quantiles := t.metric.name, otlp.Fixed64s(s.layout)
-	out := make([]labels.Labels, 0, quantiles.Len()+2)
-	out = append(out, c.labels.build(name+"_count", "", ""), c.labels.build(name+"_sum", "", ""))
-	for i := range quantiles.Len() {
-		out = append(out, c.labels.build(name, model.QuantileLabel, c.opts.number(quantiles.Float(i))))
+func summarySeries(c *converter, s shape) {
+	c.labels.vary("_count", "", "")
+	c.labels.vary("_sum", "", "")
+	for quantiles, i := otlp.Fixed64s(s.layout), 0; i < quantiles.Len(); i++ {
+		c.labels.vary("", model.QuantileLabel, c.boundText(quantiles.Float(i)))
 	}
-	return out
 }

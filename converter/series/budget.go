@@ -29,6 +29,16 @@ func (b *Budget) reserve(bytes, series int) bool {
 	return true
 }
 
+// Roomy reports whether there is room for so many series without looking at
+// them, and much more.
+func (b *Budget) Roomy(series int) bool {
+	n := int64(series)
+	return b.bytes.Load()+n*roomySeries < b.maxBytes && (b.maxSeries == 0 || b.series.Load()+n <= b.maxSeries)
+}
+
+// roomySeries is more than a series takes, in bytes, but for one of huge labels.
+const roomySeries = 64 << 10
+
 // release gives room back.
 func (b *Budget) release(bytes, series int) {
 	b.bytes.Add(-int64(bytes))

@@ -27,10 +27,11 @@ type Cache[S State] struct {
 	// Budget is shared by everything below the cache.
 	Budget Budget
 
-	idle   uint32 // seconds
-	forget func([]storage.SeriesRef)
-	now    func() time.Time
-	start  time.Time
+	perMetric bool
+	idle      uint32 // seconds
+	forget    func([]storage.SeriesRef)
+	now       func() time.Time
+	start     time.Time
 
 	mu      sync.RWMutex
 	tenants map[string]*Tenant[S]
@@ -55,12 +56,13 @@ func New[S State](o Options, now func() time.Time, forget func([]storage.SeriesR
 		o.IdleTimeout = time.Hour
 	}
 	c := &Cache[S]{
-		idle:    uint32(max(1, o.IdleTimeout/time.Second)),
-		forget:  forget,
-		now:     now,
-		start:   now(),
-		tenants: make(map[string]*Tenant[S]),
-		wake:    make(chan struct{}, 1),
+		perMetric: o.CountPerMetric,
+		idle:      uint32(max(1, o.IdleTimeout/time.Second)),
+		forget:    forget,
+		now:       now,
+		start:     now(),
+		tenants:   make(map[string]*Tenant[S]),
+		wake:      make(chan struct{}, 1),
 	}
 	c.Budget.maxBytes, c.Budget.maxSeries = o.MaxBytes, int64(o.MaxSeries)
 	return c
@@ -90,6 +92,7 @@ func (c *Cache[S]) Tenant(name string) *Tenant[S] {
 		canon:   make(map[Digest]*Sender[S]),
 		targets: make(map[Digest]*Target),
 	}
+	t.Records.perMetric = c.perMetric
 	c.tenants[name] = t
 	return t
 }

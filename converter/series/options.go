@@ -9,6 +9,8 @@ type Options struct {
 	MaxBytes int64
 	// MaxSeries bounds the series, by default unbounded (MaxBytes holds).
 	MaxSeries int
+	// CountPerMetric counts the series of each metric name, for [Records.Metric].
+	CountPerMetric bool
 	// IdleTimeout is how long an unused target is remembered, by default 1 h.
 	IdleTimeout time.Duration
 }

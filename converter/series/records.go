@@ -3,6 +3,7 @@ package series
 import (
 	"math"
 	"sync"
+	"sync/atomic"
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
@@ -16,9 +17,12 @@ const recordShards = 64
 type Records struct {
 	shards [recordShards]recordShard
 
-	mu       sync.Mutex
-	byMetric map[string]int
-	total    int
+	total atomic.Int64
+
+	// perMetric says that the series of each metric name are counted.
+	perMetric bool
+	mu        sync.Mutex
+	byMetric  map[string]int
 }
 
 type recordShard struct {
@@ -62,8 +66,10 @@ func (x *Records) Add(sets []labels.Labels, owner *Target, b *Budget) (g *Group,
 	if !b.reserve(size, len(sets)) {
 		return g, false
 	}
+	x.total.Add(int64(len(sets)))
 	for i := range g.records {
 		if !x.add(&g.records[i]) {
+			x.total.Add(int64(i - len(sets)))
 			for j := range g.records[:i] {
 				x.Release(&g.records[j], b, nil)
 				size -= g.records[j].cost()
@@ -92,19 +98,22 @@ func (x *Records) add(r *Record) bool {
 
 // count keeps the number of series per metric name.
 func (x *Records) count(ls labels.Labels, by int) {
+	if !x.perMetric {
+		return
+	}
 	name := ls.Get(model.MetricNameLabel)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.byMetric == nil {
 		x.byMetric = make(map[string]int)
 	}
-	x.total += by
 	if x.byMetric[name] += by; x.byMetric[name] <= 0 {
 		delete(x.byMetric, name)
 	}
 }
 
-// Metric returns how many series of that name are known.
+// Metric returns how many series of that name are known, if they are counted;
+// see [Options.CountPerMetric].
 func (x *Records) Metric(name string) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -112,11 +121,7 @@ func (x *Records) Metric(name string) int {
 }
 
 // Len returns how many series are known.
-func (x *Records) Len() int {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.total
-}
+func (x *Records) Len() int { return int(x.total.Load()) }
 
 // Known reports whether there is a record for ls.
 func (x *Records) Known(ls labels.Labels) bool {
@@ -198,6 +203,7 @@ func (x *Records) Release(r *Record, b *Budget, refs []storage.SeriesRef) []stor
 		delete(s.clash, string(r.Labels.Bytes(nil)))
 	}
 	b.release(r.cost(), 1)
+	x.total.Add(-1)
 	x.count(r.Labels, -1)
 	if ref := r.Ref(); ref != 0 {
 		refs = append(refs, ref)

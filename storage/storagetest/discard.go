@@ -24,7 +24,9 @@ type Discard struct {
 	last   atomic.Uint64
 	closed atomic.Bool
 	mu     sync.Mutex
-	refs   map[uint64][]discardSeries
+	byHash map[uint64]discardSeries
+	// clash holds label sets whose hash is taken by another.
+	clash map[string]promstorage.SeriesRef
 }
 
 type discardSeries struct {
@@ -42,7 +44,9 @@ var (
 var errDiscardClosed = storage.Unavailable(errors.New("discard backend is closed"), 0)
 
 // NewDiscard returns an empty Discard.
-func NewDiscard() *Discard { return &Discard{refs: map[uint64][]discardSeries{}} }
+func NewDiscard() *Discard {
+	return &Discard{byHash: map[uint64]discardSeries{}, clash: map[string]promstorage.SeriesRef{}}
+}
 
 // AppenderV2 opens a transaction.
 func (d *Discard) AppenderV2(context.Context) promstorage.AppenderV2 { return (*discardAppender)(d) }
@@ -80,15 +84,22 @@ func (a *discardAppender) Append(ref promstorage.SeriesRef, ls labels.Labels, _,
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	// The map first: once last has grown, the new ref passes above.
 	hash := ls.Hash()
-	for _, s := range a.refs[hash] {
-		if labels.Equal(s.ls, ls) {
-			return s.ref, nil
-		}
-	}
-	// The list first: once last has grown, the new ref passes above.
 	ref = promstorage.SeriesRef(a.last.Load() + 1)
-	a.refs[hash] = append(a.refs[hash], discardSeries{ls, ref})
+	s, taken := a.byHash[hash]
+	switch {
+	case !taken:
+		a.byHash[hash] = discardSeries{ls, ref}
+	case labels.Equal(s.ls, ls):
+		return s.ref, nil
+	default:
+		key := string(ls.Bytes(nil))
+		if known := a.clash[key]; known != 0 {
+			return known, nil
+		}
+		a.clash[key] = ref
+	}
 	a.last.Store(uint64(ref))
 	return ref, nil
 }
