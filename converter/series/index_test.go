@@ -70,7 +70,7 @@ func TestIndexLongKeys(t *testing.T) {
 // for a spelling only that is not kept.
 func TestIndexWithoutRoom(t *testing.T) {
 	var x Index[int]
-	b := &Budget{maxBytes: entryCost + aliasCost + 10}
+	b := &Budget{maxBytes: entryCost + 10}
 	e, kept := x.Add([]byte("a"), Digest{1}, 1, 11, b)
 	require.False(t, kept)
 	require.Equal(t, 1, e.Value)
@@ -172,7 +172,7 @@ func TestIndexAgainstModel(t *testing.T) {
 				extra := rnd.IntN(200)
 				var kept bool
 				e, kept = x.Add([]byte(raw), d, step, extra, b)
-				cost := int64(entryCost + aliasCost + extra)
+				cost := int64(entryCost + extra)
 				require.Equal(t, reserve(cost), kept)
 				m = &model{value: step, spellings: make(map[string]bool), cost: cost}
 				if kept {
@@ -200,7 +200,7 @@ func TestIndexAgainstModel(t *testing.T) {
 		}
 		x.Sweep(b, func(*Entry[int]) bool { return true })
 		require.Zero(t, b.bytes.Load(), "seed %d", seed)
-		require.Empty(t, x.raw)
+		require.Empty(t, x.entries.slots)
 	}
 }
 

@@ -26,10 +26,9 @@ type Records struct {
 }
 
 type recordShard struct {
-	mu     sync.Mutex
-	byHash map[uint64]*Record
-	// clash holds label sets whose hash is taken by another.
-	clash map[string]*Record
+	mu sync.Mutex
+	// byLabels has the records under the hashes of their labels.
+	byLabels table[Record]
 }
 
 // Hold returns the record of ls and counts the caller as one that holds it until
@@ -91,7 +90,7 @@ func (x *Records) add(r *Record) bool {
 		return false
 	}
 	r.holders = 1
-	s.add(hash, r)
+	s.byLabels.add(hash, r)
 	x.count(r.Labels, 1)
 	return true
 }
@@ -145,42 +144,16 @@ func (x *Records) Each(f func(labels.Labels) bool) {
 func (s *recordShard) each(f func(labels.Labels) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range s.byHash {
-		if !f(r.Labels) {
-			return false
-		}
-	}
-	for _, r := range s.clash {
-		if !f(r.Labels) {
-			return false
-		}
-	}
-	return true
+	return s.byLabels.each(func(r *Record) bool { return f(r.Labels) })
 }
 
 func (s *recordShard) find(hash uint64, ls labels.Labels) *Record {
-	if r := s.byHash[hash]; r != nil && labels.Equal(r.Labels, ls) {
-		return r
+	for i := s.byLabels.first(hash); i >= 0; i = s.byLabels.after(i, hash) {
+		if r := s.byLabels.slots[i].value; labels.Equal(r.Labels, ls) {
+			return r
+		}
 	}
-	if len(s.clash) == 0 {
-		return nil
-	}
-	// Also when byHash has none: the one that took the hash first may be gone.
-	return s.clash[string(ls.Bytes(nil))]
-}
-
-func (s *recordShard) add(hash uint64, r *Record) {
-	if s.byHash == nil {
-		s.byHash = make(map[uint64]*Record)
-	}
-	if s.byHash[hash] == nil {
-		s.byHash[hash] = r
-		return
-	}
-	if s.clash == nil {
-		s.clash = make(map[string]*Record)
-	}
-	s.clash[string(r.Labels.Bytes(nil))] = r
+	return nil
 }
 
 // Release gives a held record back. When nobody holds it any more it is
@@ -197,11 +170,11 @@ func (x *Records) Release(r *Record, b *Budget, refs []storage.SeriesRef) []stor
 	if r.holders--; r.holders > 0 {
 		return refs
 	}
-	if s.byHash[hash] == r {
-		delete(s.byHash, hash)
-	} else {
-		delete(s.clash, string(r.Labels.Bytes(nil)))
+	i := s.byLabels.first(hash)
+	for s.byLabels.slots[i].value != r {
+		i = s.byLabels.after(i, hash)
 	}
+	s.byLabels.remove(i)
 	b.release(r.cost(), 1)
 	x.total.Add(-1)
 	x.count(r.Labels, -1)

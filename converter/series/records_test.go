@@ -133,8 +133,7 @@ func TestRecordsClash(t *testing.T) {
 		require.Zero(t, b.bytes.Load())
 		require.Zero(t, b.series.Load())
 		for i := range x.shards {
-			require.Empty(t, x.shards[i].byHash)
-			require.Empty(t, x.shards[i].clash)
+			require.Zero(t, x.shards[i].byLabels.n)
 		}
 	}
 }
