@@ -16,7 +16,7 @@ import (
 //
 // Rules: compatibility/prometheus_and_openmetrics.md, "Histograms".
 func (c *converter) histogramPoint(t *task, b []byte) (Reason, *otlp.Error) {
-	p := &c.histogram
+	p := new(otlp.Histogram)
 	e := c.expected(t)
 	if e != nil && !t.metric.frame.Histogram(b, e.Key(), p) {
 		e = nil
@@ -25,7 +25,7 @@ func (c *converter) histogramPoint(t *task, b []byte) (Reason, *otlp.Error) {
 		if err := otlp.ParseHistogram(b, p, &c.pointScratch); err != nil {
 			return accepted, err
 		}
-		t.metric.frame.Learn(b, p.Attributes)
+		t.metric.frame.Learn(b, p.Attributes, true)
 	}
 	st, ms, reason := c.admit(t.metric, &p.Point)
 	stale := p.Flags&otlp.NoRecordedValue != 0

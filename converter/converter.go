@@ -3,6 +3,7 @@ package converter
 import (
 	"github.com/prometheus/otlptranslator"
 	"github.com/prometheus/prometheus/model/exemplar"
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	promstorage "github.com/prometheus/prometheus/storage"
 
@@ -41,6 +42,8 @@ type converter struct {
 
 	// What is staged; see stage.go.
 	staged    []staged
+	families  []*family              // of what is staged, in its order
+	natives   []*histogram.Histogram // native histograms among the values
 	values    []uint64
 	exemplars []exemplar.Exemplar
 	ranges    []exemplarRange
@@ -52,13 +55,6 @@ type converter struct {
 
 	// Decode scratch.
 	resourceScratch, scopeScratch, pointScratch otlp.Scratch
-
-	task        task
-	metric      otlp.Metric
-	number      otlp.Number
-	histogram   otlp.Histogram
-	exponential otlp.ExponentialHistogram
-	summary     otlp.Summary
 
 	labels    labelBuilder
 	relabeler labels.Builder
@@ -115,11 +111,10 @@ func (c *converter) reset() bool {
 	c.detail, c.peer = "", ""
 	c.hits, c.misses, c.repeated, c.place, c.unsorted = 0, 0, 0, 0, false
 	c.positives, c.taken, c.built = 0, 0, 0
-	c.task = task{}
-	c.metric, c.number, c.histogram = otlp.Metric{}, otlp.Number{}, otlp.Histogram{}
-	c.exponential, c.summary = otlp.ExponentialHistogram{}, otlp.Summary{}
 
 	c.staged = trim(c.staged, maxKeptPoints)
+	c.families = trim(c.families, maxKeptValues)
+	c.natives = trim(c.natives, maxKeptValues)
 	c.values = trim(c.values, maxKeptSamples)
 	c.exemplars = trim(c.exemplars, maxKeptValues)
 	c.ranges = trim(c.ranges, maxKeptValues)

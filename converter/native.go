@@ -1,7 +1,6 @@
 package converter
 
 import (
-	"encoding/binary"
 	"hash/maphash"
 	"math"
 	"math/bits"
@@ -21,7 +20,7 @@ const defaultZeroThreshold = 1e-128
 //
 // Rules: compatibility/prometheus_and_openmetrics.md, "Exponential Histograms".
 func (c *converter) exponentialPoint(t *task, b []byte) (Reason, *otlp.Error) {
-	p := &c.exponential
+	p := new(otlp.ExponentialHistogram)
 	if err := otlp.ParseExponentialHistogram(b, p, &c.pointScratch); err != nil {
 		return accepted, err
 	}
@@ -99,7 +98,7 @@ func (c *converter) stageNative(t *task, p *otlp.Point, st, ms int64, h *histogr
 		c.detail = pt.detail()
 		return pt.reject, otlp.CheckExemplars(p.Exemplars)
 	}
-	c.values = append(c.values, c.nativeBits(h))
+	c.values = append(c.values, nativeBits(h))
 	return c.stagePoint(t, pt, p, &reading{st: st, ms: ms, h: h})
 }
 
@@ -211,19 +210,28 @@ func (s *slab) layout(spans []histogram.Span, counts []uint64, index int64) ([]h
 }
 
 // nativeBits is what the marks compare of a histogram: a hash of its value.
-func (c *converter) nativeBits(h *histogram.Histogram) uint64 {
-	b := c.key[:0]
-	for _, v := range [...]uint64{
-		h.Count, math.Float64bits(h.Sum), h.ZeroCount, math.Float64bits(h.ZeroThreshold), uint64(h.Schema),
-		uint64(len(h.PositiveSpans)), uint64(len(h.PositiveBuckets)), uint64(len(h.NegativeSpans)), uint64(len(h.NegativeBuckets)),
-		maphash.Bytes(nativeSeed, memory(h.PositiveSpans)), maphash.Bytes(nativeSeed, memory(h.PositiveBuckets)),
-		maphash.Bytes(nativeSeed, memory(h.NegativeSpans)), maphash.Bytes(nativeSeed, memory(h.NegativeBuckets)),
-		maphash.Bytes(nativeSeed, memory(h.CustomValues)),
-	} {
-		b = binary.LittleEndian.AppendUint64(b, v)
+func nativeBits(h *histogram.Histogram) uint64 {
+	x := maphash.Bytes(nativeSeed, memory(h.PositiveBuckets))
+	mix := func(v uint64) {
+		hi, lo := bits.Mul64(x^0x9e3779b97f4a7c15, v^0xd6e8feb86659fd93)
+		x = bits.RotateLeft64(x, 29) ^ hi ^ lo
 	}
-	c.key = b
-	return maphash.Bytes(nativeSeed, b)
+	mix(h.Count)
+	mix(math.Float64bits(h.Sum))
+	mix(h.ZeroCount)
+	mix(math.Float64bits(h.ZeroThreshold))
+	mix(uint64(uint32(h.Schema))<<32 | uint64(len(h.PositiveSpans)))
+	for _, s := range h.PositiveSpans {
+		mix(uint64(uint32(s.Offset))<<32 | uint64(s.Length))
+	}
+	if len(h.NegativeSpans) > 0 {
+		mix(maphash.Bytes(nativeSeed, memory(h.NegativeSpans)))
+		mix(maphash.Bytes(nativeSeed, memory(h.NegativeBuckets)))
+	}
+	if len(h.CustomValues) > 0 {
+		mix(maphash.Bytes(nativeSeed, memory(h.CustomValues)))
+	}
+	return x
 }
 
 var nativeSeed = maphash.MakeSeed()

@@ -13,7 +13,7 @@ import (
 //
 // Rules: compatibility/prometheus_and_openmetrics.md, "Gauges" and "Sums".
 func (c *converter) numberPoint(t *task, b []byte) (Reason, *otlp.Error) {
-	p := &c.number
+	p := new(otlp.Number)
 	e := c.expected(t)
 	if e != nil && !t.metric.frame.Number(b, e.Key(), p) {
 		e = nil
@@ -22,7 +22,7 @@ func (c *converter) numberPoint(t *task, b []byte) (Reason, *otlp.Error) {
 		if err := otlp.ParseNumber(b, p, &c.pointScratch); err != nil {
 			return accepted, err
 		}
-		t.metric.frame.Learn(b, p.Attributes)
+		t.metric.frame.Learn(b, p.Attributes, false)
 	}
 	st, ms, reason := c.admit(t.metric, &p.Point)
 	stale := p.Flags&otlp.NoRecordedValue != 0

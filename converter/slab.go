@@ -11,10 +11,12 @@ import "github.com/prometheus/prometheus/model/histogram"
 // pins what came with it and no more.
 type slab struct {
 	shells []shell
-	spans  []histogram.Span
 	deltas []int64
-	chunk  int // how many deltas there were at first
+	spans  []histogram.Span
 	values []float64
+	// How many of the shells and deltas are given away: writing numbers is
+	// cheaper than writing slices.
+	shellsGone, deltasGone int
 
 	used, last need
 }
@@ -41,11 +43,12 @@ const (
 func (s *slab) begin() { s.last, s.used = s.used, need{} }
 
 func (s *slab) shell() *shell {
-	if len(s.shells) == 0 {
+	if s.shellsGone == len(s.shells) {
 		s.shells = make([]shell, min(max(s.last.shells-s.used.shells, minShells), maxShells))
+		s.shellsGone = 0
 	}
-	h := &s.shells[0]
-	s.shells = s.shells[1:]
+	h := &s.shells[s.shellsGone]
+	s.shellsGone++
 	s.used.shells++
 	return h
 }
@@ -65,21 +68,22 @@ func (s *slab) floats(n int) []float64 {
 
 // room returns memory for at most n deltas, to be closed with take.
 func (s *slab) room(n int) []int64 {
-	if len(s.deltas) < n {
-		s.chunk = max(n, min(max(s.last.deltas-s.used.deltas+n, minDeltas), maxDeltas))
-		s.deltas = make([]int64, s.chunk)
+	if len(s.deltas)-s.deltasGone < n {
+		s.deltas = make([]int64, max(n, min(max(s.last.deltas-s.used.deltas+n, minDeltas), maxDeltas)))
+		s.deltasGone = 0
 	}
-	return s.deltas
+	return s.deltas[s.deltasGone:]
 }
 
 // take returns the first n deltas of what room returned. Of a chunk of more than
 // the bound the rest is nothing: it would pin what one huge histogram needed.
 func (s *slab) take(n int) []int64 {
-	d := s.deltas[:n:n]
-	s.deltas = s.deltas[n:]
+	from := s.deltasGone
+	d := s.deltas[from : from+n : from+n]
+	s.deltasGone += n
 	s.used.deltas += n
-	if s.chunk > maxDeltas {
-		s.deltas = nil
+	if len(s.deltas) > maxDeltas {
+		s.deltas, s.deltasGone = nil, 0
 	}
 	return d
 }

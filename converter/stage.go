@@ -20,9 +20,9 @@ import (
 // request is put in order first. It is a cache line.
 type staged struct {
 	group  *series.Group // the series, each of which gets a sample
-	family *family
-	h      *histogram.Histogram // the value of a native histogram
 	st, ms int64
+	family int32 // in c.families
+	native int32 // in c.natives if the value is a native histogram, or -1
 	// values is where the samples' values stand in c.values, one per series: the
 	// bits that the marks compare. They are the sample itself but for a native
 	// histogram, where they are its hash.
@@ -47,16 +47,31 @@ type offer struct {
 // stage takes the samples of a whole group that was judged Fresh and whose owner
 // is held. Their values stand in c.values from from on.
 func (c *converter) stage(t *task, g *series.Group, in *reading, from int, ranges int32) {
-	s := c.put()
-	s.group, s.family, s.h, s.st, s.ms = g, &t.metric.family, in.h, in.st, in.ms
+	s := c.put(g, &t.metric.family)
+	s.st, s.ms = in.st, in.ms
 	s.values, s.exemplars, s.point = int32(from), ranges, int32(c.report.points)
+	if in.h != nil {
+		s.native = int32(len(c.natives))
+		c.natives = append(c.natives, in.h)
+	}
 	c.offer(s)
 }
 
-// put makes room for one more that is staged.
-func (c *converter) put() *staged {
-	c.staged = append(c.staged, staged{place: int32(c.place)})
-	return &c.staged[len(c.staged)-1]
+// put makes room for one more that is staged. Beside the group it holds no
+// pointers, which cost more to write than numbers while garbage is collected.
+func (c *converter) put(g *series.Group, f *family) *staged {
+	if n := len(c.families); n == 0 || c.families[n-1] != f {
+		c.families = append(c.families, f)
+	}
+	n := len(c.staged)
+	if n == cap(c.staged) {
+		c.staged = slices.Grow(c.staged, max(64, n))
+	}
+	c.staged = c.staged[:n+1]
+	s := &c.staged[n]
+	s.group, s.place, s.family, s.native = g, int32(c.place), int32(len(c.families)-1), -1
+	s.appended, s.refused = 0, false
+	return s
 }
 
 // offer moves the mark of a group that was staged.
@@ -93,51 +108,57 @@ func (c *converter) append() error {
 			s.refused = true
 			continue
 		}
-		if s.family != of {
-			of = s.family
+		if f := c.families[s.family]; f != of {
+			of = f
 			c.about.MetricFamilyName, c.about.Metadata = of.name, of.meta
 		}
-		for n := range s.group.Len() {
-			err := c.appendSample(s, n, s.group.Record(n))
-			if err == nil {
-				s.appended++
-				continue
-			}
-			label, ok := storage.RefusalReason(err)
-			if !ok {
-				return err
-			}
-			s.refused = true
-			if s.point != 0 {
-				refused = s.point
-				c.detail = err.Error()
-				c.reject(storeReason(label), []byte(s.family.name))
-			}
-			break
+		err := c.appendGroup(s)
+		if err == nil {
+			continue
+		}
+		label, ok := storage.RefusalReason(err)
+		if !ok {
+			return err
+		}
+		s.refused = true
+		if s.point != 0 {
+			refused = s.point
+			c.detail = err.Error()
+			c.reject(storeReason(label), []byte(of.name))
 		}
 	}
 	return nil
 }
 
-// appendSample appends the sample of one series of a point.
-func (c *converter) appendSample(s *staged, n int, r *series.Record) error {
-	if s.exemplars >= 0 {
-		x := c.ranges[int(s.exemplars)+n]
-		c.about.Exemplars = c.exemplars[x.from:x.to:x.to]
-	} else if c.about.Exemplars != nil {
-		c.about.Exemplars = nil
+// appendGroup appends the samples of a group, up to the first that is refused.
+func (c *converter) appendGroup(s *staged) error {
+	g, n := s.group, s.group.Len()
+	var h *histogram.Histogram
+	if s.native >= 0 {
+		h = c.natives[s.native]
 	}
-	v := 0.0
-	if s.h == nil {
-		v = math.Float64frombits(c.values[int(s.values)+n])
-	}
-	known := r.Ref()
-	ref, err := c.app.Append(known, r.Labels, s.st, s.ms, v, s.h, nil, c.about)
-	if err != nil && !exemplarsOnly(err) {
-		return err
-	}
-	if ref != known {
-		r.SetRef(ref)
+	values := c.values[s.values:][:n]
+	for i := range n {
+		v := 0.0
+		if h == nil {
+			v = math.Float64frombits(values[i])
+		}
+		if s.exemplars >= 0 {
+			x := c.ranges[int(s.exemplars)+i]
+			c.about.Exemplars = c.exemplars[x.from:x.to:x.to]
+		} else if c.about.Exemplars != nil {
+			c.about.Exemplars = nil
+		}
+		r := g.Record(i)
+		known := r.Ref()
+		ref, err := c.app.Append(known, r.Labels, s.st, s.ms, v, h, nil, c.about)
+		if err != nil && !exemplarsOnly(err) {
+			return err
+		}
+		s.appended++
+		if ref != known {
+			r.SetRef(ref)
+		}
 	}
 	return nil
 }
@@ -207,7 +228,7 @@ func (c *converter) refuseFarEnd(refusals []storage.Refusal) {
 				counted = s.point
 				r.Count--
 				c.detail = r.Reason
-				c.reject(ReasonFarEnd, []byte(s.family.name))
+				c.reject(ReasonFarEnd, []byte(c.families[s.family].name))
 			}
 		}
 		first = last + 1

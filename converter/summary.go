@@ -14,7 +14,7 @@ import (
 //
 // Rules: compatibility/prometheus_and_openmetrics.md, "Summaries".
 func (c *converter) summaryPoint(t *task, b []byte) (Reason, *otlp.Error) {
-	p := &c.summary
+	p := new(otlp.Summary)
 	if err := otlp.ParseSummary(b, p, &c.pointScratch); err != nil {
 		return accepted, err
 	}

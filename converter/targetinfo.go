@@ -83,8 +83,8 @@ func (c *converter) endInfo(r *series.Record, ms int64) {
 func (c *converter) stageInfo(g *series.Group, ms int64, v float64) {
 	if c.judge(g, 0, ms, math.Float64bits(v)) == series.Fresh {
 		c.value(v)
-		s := c.put()
-		s.group, s.family, s.ms = g, &c.opts.infoFamily, ms
+		s := c.put(g, &c.opts.infoFamily)
+		s.st, s.ms, s.point = 0, ms, 0
 		s.values, s.exemplars = int32(len(c.values)-1), -1
 		c.offer(s)
 	}

@@ -64,12 +64,12 @@ func (c *converter) scope(s *series.Sender[*sender], b []byte, newest *int64) *o
 		return err
 	}
 	var last *series.Entry[*metric]
+	m := new(otlp.Metric)
 	for {
 		b, ok := sm.Metrics.Next()
 		if !ok {
 			return nil
 		}
-		m := &c.metric
 		if err := otlp.ParseMetric(b, m); err != nil {
 			return err
 		}
@@ -94,15 +94,16 @@ func (c *converter) points(s *series.Sender[*sender], sc *scope, view *otlp.Metr
 	if err != nil {
 		return err
 	}
-	c.task = task{sender: s, scope: sc, metric: m}
-	t := &c.task
+	t := &task{sender: s, scope: sc, metric: m}
 	for {
 		b, ok := view.Points.Next()
 		if !ok {
 			break
 		}
 		c.report.points++
-		c.detail = ""
+		if c.detail != "" {
+			c.detail = ""
+		}
 		var reason Reason
 		switch m.typ {
 		case otlp.TypeGauge, otlp.TypeSum:

@@ -1,6 +1,9 @@
 package otlp
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // Frame is how the points of one metric lie on the wire. Whoever encodes them
 // writes the same fields in the same order each time, so that all but the values
@@ -12,26 +15,42 @@ import "math"
 type Frame struct {
 	fields     [maxFrameFields]frameField
 	n          uint8
-	before     uint8 // how many fields stand before the attributes
-	head, tail uint16
 	missed     uint8 // points that did not fit in a row
+	kind       ValueKind
+	hasSum     bool
+	head, tail uint16 // bytes before and behind the attributes
 }
 
 // A histogram has eight: two times, count, sum, min, max, counts and bounds.
 const maxFrameFields = 8
 
-// frameField is one field; at counts from the start of the point or from behind
-// the attributes.
+// frameField is one field of a frame.
 type frameField struct {
-	at, size uint16
-	tag      uint8
-	length   uint8 // how many bytes its length takes, 0 for a fixed field
+	at     uint16 // from the start of the point, without the attributes
+	behind uint16 // all ones for a field behind the attributes, else zero
+	// length is what stands behind the tag of a packed field under mask, which is
+	// zero for a fixed one.
+	length, mask uint16
+	size         uint16 // bytes of the value
+	tag          uint8
+	slot         uint8 // which value of the point it is
 }
 
+// Slots of values. Those that nobody reads are one.
+const (
+	slotStart = iota
+	slotTime
+	slotValue // of a number; the count of a histogram
+	slotSum
+	slotCounts
+	slotBounds
+	slotUnread
+)
+
 // Learn makes the frame that of a point that was parsed, if it has one: b are
-// its bytes, attributes the run that was found in it. It does so rarely when
-// points keep not fitting.
-func (f *Frame) Learn(b, attributes []byte) {
+// its bytes, attributes the run that was found in it, histogram says of which
+// kind it is. It does so rarely when points keep not fitting.
+func (f *Frame) Learn(b, attributes []byte, histogram bool) {
 	if f.missed++; f.missed&(f.missed-1) != 0 {
 		return // Not the 1st, 2nd, 4th, 8th …
 	}
@@ -42,143 +61,168 @@ func (f *Frame) Learn(b, attributes []byte) {
 		}
 	}
 	learned := Frame{missed: f.missed}
-	if learned.scan(b[:from]) {
-		learned.before, learned.head = learned.n, uint16(from)
-		rest := b[from+len(attributes):]
-		if learned.scan(rest) {
-			learned.tail = uint16(len(rest))
-			*f = learned
+	rest := b[from+len(attributes):]
+	if len(b)-len(attributes) > math.MaxUint16 || !learned.scan(b[:from], 0, histogram) || !learned.scan(rest, from, histogram) {
+		return
+	}
+	learned.head, learned.tail = uint16(from), uint16(len(rest))
+	for i := range learned.n {
+		if int(learned.fields[i].at) >= from {
+			learned.fields[i].behind = math.MaxUint16
 		}
 	}
+	*f = learned
 }
 
-// scan appends the fields of b, unless there are others than a frame can hold.
-func (f *Frame) scan(b []byte) bool {
-	if len(b) > math.MaxUint16 {
-		return false
-	}
+// scan appends the fields of b, which start at base, unless there are others
+// than a frame can hold.
+func (f *Frame) scan(b []byte, base int, histogram bool) bool {
 	for i := 0; i < len(b); {
 		if b[i] >= 0x80 || int(f.n) == len(f.fields) {
 			return false
 		}
-		s := frameField{tag: b[i], at: uint16(i)}
+		s := frameField{tag: b[i], at: uint16(base + i)}
 		switch b[i] & 7 {
 		case wireFixed64:
 			s.size = 8
+			i += 9
 		case wireBytes:
 			from, to := content(b, i+1)
-			if to < 0 {
+			if to < 0 || from-i-1 > 2 {
 				return false
 			}
-			s.size, s.length = uint16(to-from), uint8(from-i-1)
+			s.size, s.mask = uint16(to-from), 0xff
+			if from-i-1 == 2 {
+				s.mask = 0xffff
+			}
+			s.length = binary.LittleEndian.Uint16(b[i+1:]) & s.mask
+			i = to
 		default:
 			return false
 		}
-		i += 1 + int(s.length) + int(s.size)
+		if !f.place(&s, histogram) {
+			return false
+		}
 		f.fields[f.n] = s
 		f.n++
 	}
 	return true
 }
 
-// fits reports whether the bytes of a point are of this frame, around the given
-// run of attributes. Such bytes are whole: the run was parsed before, and every
-// other byte belongs to a field that was compared.
-func (f *Frame) fits(b []byte, attributes string) bool {
+// place finds the slot of a field. Each may be there once.
+func (f *Frame) place(s *frameField, histogram bool) bool {
+	s.slot = slotUnread
+	if histogram {
+		switch s.tag {
+		case 2<<3 | wireFixed64:
+			s.slot = slotStart
+		case 3<<3 | wireFixed64:
+			s.slot = slotTime
+		case 4<<3 | wireFixed64:
+			s.slot = slotValue
+		case 5<<3 | wireFixed64:
+			s.slot, f.hasSum = slotSum, true
+		case 6<<3 | wireBytes:
+			s.slot = slotCounts
+		case 7<<3 | wireBytes:
+			s.slot = slotBounds
+		case 11<<3 | wireFixed64, 12<<3 | wireFixed64: // min, max
+			return true
+		default:
+			return false
+		}
+		if s.mask != 0 && (s.size%8 != 0 || s.size == 0) {
+			return false
+		}
+	} else {
+		switch s.tag {
+		case numberStart:
+			s.slot = slotStart
+		case numberTime:
+			s.slot = slotTime
+		case numberDouble:
+			s.slot, f.kind = slotValue, DoubleValue
+		case numberInt:
+			s.slot, f.kind = slotValue, IntValue
+		default:
+			return false
+		}
+	}
+	for _, other := range f.fields[:f.n] {
+		if other.slot == s.slot {
+			return false
+		}
+	}
+	return true
+}
+
+// match reads the values of a point that fits: all bytes but those of values
+// are compared, so that what fits is whole. It returns where the packed ones
+// start.
+func (f *Frame) match(b []byte, attributes string, values *[8]uint64) bool {
 	head := int(f.head)
 	behind := head + len(attributes)
 	if f.n == 0 || len(b) != behind+int(f.tail) || string(b[head:behind]) != attributes {
 		return false
 	}
-	part := b[:head]
 	for i := range f.n {
-		if i == f.before {
-			part = b[behind:]
-		}
 		s := &f.fields[i&(maxFrameFields-1)]
 		at := int(s.at)
-		if at >= len(part) || part[at] != s.tag || s.length > 0 && !s.measures(part) {
+		if s.behind != 0 {
+			at += len(attributes)
+		}
+		field := b[at:]
+		if len(field) < 9 || field[0] != s.tag {
 			return false
 		}
+		if s.mask == 0 {
+			values[s.slot&7] = binary.LittleEndian.Uint64(field[1:])
+			continue
+		}
+		if binary.LittleEndian.Uint16(field[1:])&s.mask != s.length {
+			return false
+		}
+		values[s.slot&7] = uint64(at) + 2 + uint64(s.mask>>8&1)
 	}
+	f.missed = 0
 	return true
-}
-
-// measures reports whether the length that stands in b is the field's.
-func (s *frameField) measures(b []byte) bool {
-	from, to := content(b, int(s.at)+1)
-	return to-from == int(s.size) && from == int(s.at)+1+int(s.length)
-}
-
-// value returns where the value of field i starts in a point that fits.
-func (f *Frame) value(i uint8, attributes int) int {
-	s := &f.fields[i&(maxFrameFields-1)]
-	at := int(s.at) + 1 + int(s.length)
-	if i >= f.before {
-		at += int(f.head) + attributes
-	}
-	return at
 }
 
 // Number is [ParseNumber] for a point that fits and has the given attributes.
 // Otherwise it reports false, and p is left as it was.
 func (f *Frame) Number(b []byte, attributes string, p *Number) bool {
-	if !f.fits(b, attributes) {
+	var v [8]uint64
+	if !f.match(b, attributes, &v) {
 		return false
 	}
-	p.StartNs, p.TimeNs, p.Flags, p.Exemplars, p.Kind, p.Bits = 0, 0, 0, List{}, NoValue, 0
-	for i := range f.n {
-		at := f.value(i, len(attributes))
-		switch f.fields[i&(maxFrameFields-1)].tag {
-		case numberStart:
-			p.StartNs = fixed64(b, at)
-		case numberTime:
-			p.TimeNs = fixed64(b, at)
-		case numberDouble:
-			p.Kind, p.Bits = DoubleValue, fixed64(b, at)
-		case numberInt:
-			p.Kind, p.Bits = IntValue, fixed64(b, at)
-		default:
-			return false // Not what it was learned from.
-		}
-	}
-	f.missed = 0
+	p.StartNs, p.TimeNs, p.Flags, p.Exemplars = v[slotStart], v[slotTime], 0, List{}
+	p.Kind, p.Bits = f.kind, v[slotValue]
 	p.Attributes = b[f.head : int(f.head)+len(attributes)]
 	return true
 }
 
 // Histogram is [ParseHistogram] for a point that fits and has the given
-// attributes. Otherwise it reports false.
+// attributes. Otherwise it reports false, and p is left as it was.
 func (f *Frame) Histogram(b []byte, attributes string, p *Histogram) bool {
-	if !f.fits(b, attributes) {
+	var v [8]uint64
+	if !f.match(b, attributes, &v) {
 		return false
 	}
-	*p = Histogram{}
-	for i := range f.n {
-		at := f.value(i, len(attributes))
-		s := &f.fields[i&(maxFrameFields-1)]
-		switch s.tag {
-		case 2<<3 | wireFixed64:
-			p.StartNs = fixed64(b, at)
-		case 3<<3 | wireFixed64:
-			p.TimeNs = fixed64(b, at)
-		case 4<<3 | wireFixed64:
-			p.Count = fixed64(b, at)
-		case 5<<3 | wireFixed64:
-			p.Sum, p.HasSum = math.Float64frombits(fixed64(b, at)), true
-		case 11<<3 | wireFixed64, 12<<3 | wireFixed64: // min, max
-		case 6<<3 | wireBytes:
-			p.Counts = b[at : at+int(s.size) : at+int(s.size)]
-		case 7<<3 | wireBytes:
-			p.Bounds = b[at : at+int(s.size) : at+int(s.size)]
-		default:
-			return false // Exemplars, for one: they are to be counted.
-		}
-		if s.length > 0 && s.size%8 != 0 {
-			return false
-		}
-	}
-	f.missed = 0
+	p.StartNs, p.TimeNs, p.Flags, p.Exemplars = v[slotStart], v[slotTime], 0, List{}
+	p.Count, p.Sum, p.HasSum = v[slotValue], math.Float64frombits(v[slotSum]), f.hasSum
+	p.Counts, p.Bounds = f.packed(b, slotCounts, &v), f.packed(b, slotBounds, &v)
 	p.Attributes = b[f.head : int(f.head)+len(attributes)]
 	return true
+}
+
+// packed returns the values of a packed field, of which v says where they start.
+func (f *Frame) packed(b []byte, slot uint8, v *[8]uint64) Fixed64s {
+	for i := range f.n {
+		if s := &f.fields[i&(maxFrameFields-1)]; s.slot == slot {
+			from := int(v[slot&7])
+			to := from + int(s.size)
+			return b[from:to:to]
+		}
+	}
+	return nil
 }

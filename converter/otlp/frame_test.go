@@ -42,7 +42,7 @@ func TestFrame(t *testing.T) {
 				b := encode(n, 7)
 				require.Nil(t, ParseNumber(b, &want, &s))
 				require.False(t, f.Number(b, string(want.Attributes), &got), "nothing was learned")
-				f.Learn(b, want.Attributes)
+				f.Learn(b, want.Attributes, false)
 				require.True(t, f.Number(b, string(want.Attributes), &got))
 				require.Equal(t, want, normal(got))
 				b = encode(n, 1<<40)
