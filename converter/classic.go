@@ -17,16 +17,10 @@ import (
 // Rules: compatibility/prometheus_and_openmetrics.md, "Histograms".
 func (c *converter) histogramPoint(t *task, b []byte) (Reason, *otlp.Error) {
 	p := new(otlp.Histogram)
-	e := c.expected(t)
-	if e != nil && !t.metric.frame.Histogram(b, e.Key(), p) {
-		e = nil
+	if err := otlp.ParseHistogram(b, p, &c.pointScratch); err != nil {
+		return accepted, err
 	}
-	if e == nil {
-		if err := otlp.ParseHistogram(b, p, &c.pointScratch); err != nil {
-			return accepted, err
-		}
-		t.metric.frame.Learn(b, p.Attributes, true)
-	}
+	t.metric.frame.Learn(b, p.Attributes, true)
 	st, ms, reason := c.admit(t.metric, &p.Point)
 	stale := p.Flags&otlp.NoRecordedValue != 0
 	if reason == accepted && (stale || t.metric.native) {
@@ -35,7 +29,7 @@ func (c *converter) histogramPoint(t *task, b []byte) (Reason, *otlp.Error) {
 	from := len(c.values)
 	buckets := 0
 	if reason == accepted {
-		if buckets, reason = c.classicValues(p); reason == accepted && t.metric.shape != string(p.Bounds) {
+		if buckets, reason = c.classicValues(p.Count, p.HasSum, p.Sum, p.Counts, p.Bounds); reason == accepted && t.metric.shape != string(p.Bounds) {
 			reason = checkBounds(p.Bounds)
 		}
 	}
@@ -43,7 +37,7 @@ func (c *converter) histogramPoint(t *task, b []byte) (Reason, *otlp.Error) {
 		c.values = c.values[:from]
 		return c.refuse(&p.Point, reason)
 	}
-	pt, err := c.pointOf(t, e, &p.Point, shape{layout: p.Bounds, hasSum: p.HasSum, series: p.Bounds.Len() + 3, list: classicSeries})
+	pt, err := c.findPoint(t, &p.Point, &shape{layout: p.Bounds, hasSum: p.HasSum, series: p.Bounds.Len() + 3, list: classicSeries})
 	if err != nil {
 		return accepted, err
 	}
@@ -60,7 +54,7 @@ func (c *converter) histogramPoint(t *task, b []byte) (Reason, *otlp.Error) {
 func (c *converter) unusualHistogram(t *task, p *otlp.Histogram, st, ms int64, stale bool) (Reason, *otlp.Error) {
 	if !stale {
 		from := len(c.values)
-		_, reason := c.classicValues(p)
+		_, reason := c.classicValues(p.Count, p.HasSum, p.Sum, p.Counts, p.Bounds)
 		c.values = c.values[:from]
 		if reason == accepted {
 			reason = checkBounds(p.Bounds)
@@ -77,7 +71,7 @@ func (c *converter) unusualHistogram(t *task, p *otlp.Histogram, st, ms int64, s
 	if t.metric.native {
 		return c.customPoint(t, p, st, ms, stale)
 	}
-	pt, err := c.findPoint(t, &p.Point, shape{
+	pt, err := c.findPoint(t, &p.Point, &shape{
 		layout: p.Bounds, hasSum: p.HasSum, any: true, series: p.Bounds.Len() + 3, list: classicSeries,
 	})
 	if err != nil {
@@ -93,30 +87,30 @@ func (c *converter) unusualHistogram(t *task, p *otlp.Histogram, st, ms int64, s
 // classicValues appends the values of a histogram's series to c.values: count,
 // sum if there is one, and the buckets, from which on it returns the index. It
 // finds counts that contradict each other (metrics.proto, HistogramDataPoint).
-func (c *converter) classicValues(p *otlp.Histogram) (buckets int, reason Reason) {
-	n := p.Counts.Len()
-	if n != p.Bounds.Len()+1 && (n > 0 || p.Bounds.Len() > 0) {
+func (c *converter) classicValues(count uint64, hasSum bool, sum float64, counts, bounds otlp.Fixed64s) (buckets int, reason Reason) {
+	n := counts.Len()
+	if n != bounds.Len()+1 && (n > 0 || bounds.Len() > 0) {
 		return 0, ReasonBuckets
 	}
-	count := math.Float64bits(float64(p.Count))
-	v := append(c.values, count)
+	all := math.Float64bits(float64(count))
+	v := append(c.values, all)
 	buckets = 1
-	if p.HasSum {
-		v = append(v, math.Float64bits(notStale(p.Sum)))
+	if hasSum {
+		v = append(v, math.Float64bits(notStale(sum)))
 		buckets = 2
 	}
 	total, carry := uint64(0), uint64(0)
-	finite := finite(p.Bounds)
+	finite := finite(bounds)
 	for i := range n {
 		var over uint64
-		total, over = bits.Add64(total, p.Counts.At(i), 0)
+		total, over = bits.Add64(total, counts.At(i), 0)
 		carry |= over
 		if i < finite {
 			v = append(v, math.Float64bits(float64(total)))
 		}
 	}
-	c.values = append(v, count)
-	if n > 0 && (total != p.Count || carry != 0) {
+	c.values = append(v, all)
+	if n > 0 && (total != count || carry != 0) {
 		return 0, ReasonBuckets
 	}
 	return buckets, accepted
@@ -146,10 +140,9 @@ func finite(bounds otlp.Fixed64s) int {
 }
 
 // classicSeries lists _count, _sum if there is one, and the buckets.
-func classicSeries(c *converter, s shape) {
-	bounds := otlp.Fixed64s(s.layout)
+func classicSeries(c *converter, bounds otlp.Fixed64s, hasSum bool) {
 	c.labels.vary("_count", "", "")
-	if s.hasSum {
+	if hasSum {
 		c.labels.vary("_sum", "", "")
 	}
 	for i := range finite(bounds) {

@@ -1,6 +1,8 @@
 package converter
 
 import (
+	"math"
+
 	"github.com/prometheus/otlptranslator"
 	"github.com/prometheus/prometheus/model/exemplar"
 	"github.com/prometheus/prometheus/model/histogram"
@@ -28,6 +30,8 @@ type converter struct {
 	txn      uint32
 	epoch    uint32
 	nowMs    int64
+	// Points at these times are neither too old nor too new.
+	oldestMs, newestMs int64
 
 	// held is the locked target. Exactly one is locked during the walk. Place is
 	// the transaction's place in its line.
@@ -98,6 +102,10 @@ func newConverter(o *settings) *converter {
 func (c *converter) begin(body []byte, app promstorage.AppenderV2, tenant *series.Tenant[*sender], txn, epoch uint32, nowMs int64) {
 	c.body, c.app, c.tenant, c.txn, c.epoch, c.nowMs = body, app, tenant, txn, epoch, nowMs
 	c.targeter, _ = app.(storage.TargetAppender)
+	c.newestMs, c.oldestMs = nowMs+c.opts.maxFutureMs, math.MinInt64
+	if c.opts.maxAgeMs > 0 {
+		c.oldestMs = nowMs - c.opts.maxAgeMs
+	}
 	c.slab.begin()
 }
 
@@ -110,6 +118,7 @@ func (c *converter) reset() bool {
 	c.about = promstorage.AppendV2Options{}
 	c.detail, c.peer = "", ""
 	c.hits, c.misses, c.repeated, c.place, c.unsorted = 0, 0, 0, 0, false
+	c.oldestMs, c.newestMs = 0, 0
 	c.positives, c.taken, c.built = 0, 0, 0
 
 	c.staged = trim(c.staged, maxKeptPoints)

@@ -90,7 +90,7 @@ func (c *converter) customPoint(t *task, p *otlp.Histogram, st, ms int64, stale 
 
 // stageNative stages a native histogram.
 func (c *converter) stageNative(t *task, p *otlp.Point, st, ms int64, h *histogram.Histogram) (Reason, *otlp.Error) {
-	pt, err := c.findPoint(t, p, shape{series: 1, list: oneSeries})
+	pt, err := c.findPoint(t, p, &shape{series: 1, list: oneSeries})
 	if err != nil {
 		return accepted, err
 	}

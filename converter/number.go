@@ -14,16 +14,10 @@ import (
 // Rules: compatibility/prometheus_and_openmetrics.md, "Gauges" and "Sums".
 func (c *converter) numberPoint(t *task, b []byte) (Reason, *otlp.Error) {
 	p := new(otlp.Number)
-	e := c.expected(t)
-	if e != nil && !t.metric.frame.Number(b, e.Key(), p) {
-		e = nil
+	if err := otlp.ParseNumber(b, p, &c.pointScratch); err != nil {
+		return accepted, err
 	}
-	if e == nil {
-		if err := otlp.ParseNumber(b, p, &c.pointScratch); err != nil {
-			return accepted, err
-		}
-		t.metric.frame.Learn(b, p.Attributes, false)
-	}
+	t.metric.frame.Learn(b, p.Attributes, false)
 	st, ms, reason := c.admit(t.metric, &p.Point)
 	stale := p.Flags&otlp.NoRecordedValue != 0
 	if reason == accepted && p.Kind == otlp.NoValue && !stale {
@@ -32,7 +26,7 @@ func (c *converter) numberPoint(t *task, b []byte) (Reason, *otlp.Error) {
 	if reason != accepted {
 		return c.refuse(&p.Point, reason)
 	}
-	pt, err := c.pointOf(t, e, &p.Point, shape{series: 1, list: oneSeries})
+	pt, err := c.findPoint(t, &p.Point, &shape{series: 1, list: oneSeries})
 	if err != nil {
 		return accepted, err
 	}
@@ -49,7 +43,7 @@ func (c *converter) numberPoint(t *task, b []byte) (Reason, *otlp.Error) {
 }
 
 // oneSeries is the series list of points that become one series.
-func oneSeries(c *converter, _ shape) { c.labels.vary("", "", "") }
+func oneSeries(c *converter, _ otlp.Fixed64s, _ bool) { c.labels.vary("", "", "") }
 
 // exemplars reports whether the exemplars of a point are kept. Those of gauges
 // are dropped, and a point without a value has none that mean anything.

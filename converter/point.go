@@ -16,29 +16,12 @@ type shape struct {
 	any    bool // take a known point as it is: the shape says nothing
 	series int  // how many series it may have, at most
 	// list adds the series of a point to c.labels, which has its merged labels.
-	list func(c *converter, s shape)
-}
-
-// expected returns the point that came behind the last one the last time, or
-// nil. The sender's target is held.
-func (c *converter) expected(t *task) *series.Entry[point] {
-	c.hold(t.sender.Target)
-	return t.metric.points.Next(t.last)
-}
-
-// pointOf returns the series of a point that was found to be the expected one,
-// or else those that findPoint finds.
-func (c *converter) pointOf(t *task, e *series.Entry[point], p *otlp.Point, s shape) (*point, *otlp.Error) {
-	if e == nil {
-		return c.findPoint(t, p, s)
-	}
-	c.hits++
-	return c.known(t, e, p, s)
+	list func(c *converter, layout otlp.Fixed64s, hasSum bool)
 }
 
 // findPoint returns the series of a point, made on first sight or when its
 // shape changed. The returned point is valid until the next call.
-func (c *converter) findPoint(t *task, p *otlp.Point, s shape) (*point, *otlp.Error) {
+func (c *converter) findPoint(t *task, p *otlp.Point, s *shape) (*point, *otlp.Error) {
 	c.hold(t.sender.Target)
 	index := &t.metric.points
 	e := index.Get(p.Attributes, t.last)
@@ -65,7 +48,7 @@ func (c *converter) findPoint(t *task, p *otlp.Point, s shape) (*point, *otlp.Er
 }
 
 // known returns the series of a point that is known, in its present shape.
-func (c *converter) known(t *task, e *series.Entry[point], p *otlp.Point, s shape) (*point, *otlp.Error) {
+func (c *converter) known(t *task, e *series.Entry[point], p *otlp.Point, s *shape) (*point, *otlp.Error) {
 	t.last = e
 	if e.Used != c.epoch {
 		e.Used = c.epoch
@@ -77,7 +60,7 @@ func (c *converter) known(t *task, e *series.Entry[point], p *otlp.Point, s shap
 }
 
 // newPoint makes the series of a point and keeps them if there is room.
-func (c *converter) newPoint(t *task, p *otlp.Point, s shape, d series.Digest) (*point, *otlp.Error) {
+func (c *converter) newPoint(t *task, p *otlp.Point, s *shape, d series.Digest) (*point, *otlp.Error) {
 	pt, kept, err := c.makePoint(t, p, s)
 	if err != nil || !kept {
 		return &pt, err
@@ -95,7 +78,7 @@ func (c *converter) newPoint(t *task, p *otlp.Point, s shape, d series.Digest) (
 
 // reshape replaces the series of a known point: its bounds changed, or its sum
 // came or went. Series that stay keep their records.
-func (c *converter) reshape(t *task, p *otlp.Point, s shape, e *series.Entry[point]) (*point, *otlp.Error) {
+func (c *converter) reshape(t *task, p *otlp.Point, s *shape, e *series.Entry[point]) (*point, *otlp.Error) {
 	pt, kept, err := c.makePoint(t, p, s)
 	if err != nil || !kept {
 		return &pt, err
@@ -109,7 +92,7 @@ func (c *converter) reshape(t *task, p *otlp.Point, s shape, e *series.Entry[poi
 
 // makePoint builds labels and finds their records. Kept says that all records
 // are held for the point; otherwise they serve this request alone.
-func (c *converter) makePoint(t *task, p *otlp.Point, s shape) (pt point, kept bool, err *otlp.Error) {
+func (c *converter) makePoint(t *task, p *otlp.Point, s *shape) (pt point, kept bool, err *otlp.Error) {
 	pt = point{layout: t.metric.layout(s.layout), hasSum: s.hasSum}
 	ok, err := c.baseLabels(t, p.Attributes)
 	if err != nil {
@@ -127,7 +110,7 @@ func (c *converter) makePoint(t *task, p *otlp.Point, s shape) (pt point, kept b
 		pt.refuse(ReasonLimit, detail)
 		return pt, false, nil
 	}
-	s.list(c, s)
+	s.list(c, s.layout, s.hasSum)
 	sets := c.relabel(c.labels.buildAll(t.metric.name))
 	if c.twice(t, sets) {
 		pt.refuse(ReasonConflict, "two of the point's own series are one")

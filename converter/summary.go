@@ -47,7 +47,7 @@ func (c *converter) summaryPoint(t *task, b []byte) (Reason, *otlp.Error) {
 		c.values = c.values[:from]
 		return c.refuse(&p.Point, reason)
 	}
-	pt, err := c.findPoint(t, &p.Point, shape{layout: c.key, hasSum: true, any: stale, series: len(c.key)/8 + 2, list: summarySeries})
+	pt, err := c.findPoint(t, &p.Point, &shape{layout: c.key, hasSum: true, any: stale, series: len(c.key)/8 + 2, list: summarySeries})
 	if err != nil {
 		return accepted, err
 	}
@@ -64,10 +64,10 @@ func (c *converter) summaryPoint(t *task, b []byte) (Reason, *otlp.Error) {
 }
 
 // summarySeries lists _count, _sum and the quantiles.
-func summarySeries(c *converter, s shape) {
+func summarySeries(c *converter, quantiles otlp.Fixed64s, _ bool) {
 	c.labels.vary("_count", "", "")
 	c.labels.vary("_sum", "", "")
-	for quantiles, i := otlp.Fixed64s(s.layout), 0; i < quantiles.Len(); i++ {
+	for i := range quantiles.Len() {
 		c.labels.vary("", model.QuantileLabel, c.boundText(quantiles.Float(i)))
 	}
 }

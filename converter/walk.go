@@ -101,6 +101,9 @@ func (c *converter) points(s *series.Sender[*sender], sc *scope, view *otlp.Metr
 			break
 		}
 		c.report.points++
+		if c.usual(t, b) {
+			continue
+		}
 		if c.detail != "" {
 			c.detail = ""
 		}
@@ -148,21 +151,24 @@ func (c *converter) admit(m *metric, p *otlp.Point) (startMs, ms int64, reason R
 		return 0, 0, m.reject
 	case p.TimeNs == 0:
 		return 0, 0, ReasonNoTime
-	case ms > c.nowMs+c.opts.maxFutureMs:
+	case ms > c.newestMs:
 		c.explain(ReasonTooNew, "%d ms ahead of the gateway's clock, limits.max_future is %s", ms-c.nowMs, c.opts.Limits.MaxFuture)
 		return 0, 0, ReasonTooNew
-	case c.opts.maxAgeMs > 0 && ms < c.nowMs-c.opts.maxAgeMs:
+	case ms < c.oldestMs:
 		c.explain(ReasonTooOld, "%d ms old, limits.max_sample_age is %s", c.nowMs-ms, c.opts.Limits.MaxSampleAge)
 		return 0, 0, ReasonTooOld
 	}
-	// A start that is not before the point says that the start is unknown
-	// (data model, "Cumulative streams: handling unknown start time").
-	if m.start && p.StartNs != 0 {
-		if startMs = int64(p.StartNs / 1e6); startMs >= ms {
-			startMs = 0
-		}
+	return m.startOf(p.StartNs, ms), ms, accepted
+}
+
+// startOf returns the start timestamp of a point at ms, 0 for none. A start that
+// is not before the point says that it is unknown (data model, "Cumulative
+// streams: handling unknown start time").
+func (m *metric) startOf(startNs uint64, ms int64) int64 {
+	if startMs := int64(startNs / 1e6); m.start && startMs < ms {
+		return startMs
 	}
-	return startMs, ms, accepted
+	return 0
 }
 
 // reject counts the point at hand as rejected.

@@ -17,6 +17,7 @@ type Frame struct {
 	n          uint8
 	missed     uint8 // points that did not fit in a row
 	kind       ValueKind
+	histogram  bool
 	hasSum     bool
 	head, tail uint16 // bytes before and behind the attributes
 }
@@ -60,9 +61,9 @@ func (f *Frame) Learn(b, attributes []byte, histogram bool) {
 			return // They were joined elsewhere.
 		}
 	}
-	learned := Frame{missed: f.missed}
+	learned := Frame{missed: f.missed, histogram: histogram}
 	rest := b[from+len(attributes):]
-	if len(b)-len(attributes) > math.MaxUint16 || !learned.scan(b[:from], 0, histogram) || !learned.scan(rest, from, histogram) {
+	if len(b)-len(attributes) > math.MaxUint16 || !learned.scan(b[:from], 0) || !learned.scan(rest, from) {
 		return
 	}
 	learned.head, learned.tail = uint16(from), uint16(len(rest))
@@ -76,7 +77,7 @@ func (f *Frame) Learn(b, attributes []byte, histogram bool) {
 
 // scan appends the fields of b, which start at base, unless there are others
 // than a frame can hold.
-func (f *Frame) scan(b []byte, base int, histogram bool) bool {
+func (f *Frame) scan(b []byte, base int) bool {
 	for i := 0; i < len(b); {
 		if b[i] >= 0x80 || int(f.n) == len(f.fields) {
 			return false
@@ -100,7 +101,7 @@ func (f *Frame) scan(b []byte, base int, histogram bool) bool {
 		default:
 			return false
 		}
-		if !f.place(&s, histogram) {
+		if !f.place(&s) {
 			return false
 		}
 		f.fields[f.n] = s
@@ -110,9 +111,9 @@ func (f *Frame) scan(b []byte, base int, histogram bool) bool {
 }
 
 // place finds the slot of a field. Each may be there once.
-func (f *Frame) place(s *frameField, histogram bool) bool {
+func (f *Frame) place(s *frameField) bool {
 	s.slot = slotUnread
-	if histogram {
+	if f.histogram {
 		switch s.tag {
 		case 2<<3 | wireFixed64:
 			s.slot = slotStart
@@ -188,30 +189,29 @@ func (f *Frame) match(b []byte, attributes string, values *[8]uint64) bool {
 	return true
 }
 
-// Number is [ParseNumber] for a point that fits and has the given attributes.
-// Otherwise it reports false, and p is left as it was.
-func (f *Frame) Number(b []byte, attributes string, p *Number) bool {
-	var v [8]uint64
-	if !f.match(b, attributes, &v) {
-		return false
-	}
-	p.StartNs, p.TimeNs, p.Flags, p.Exemplars = v[slotStart], v[slotTime], 0, List{}
-	p.Kind, p.Bits = f.kind, v[slotValue]
-	p.Attributes = b[f.head : int(f.head)+len(attributes)]
-	return true
+// Reading is what the points of a frame say: those of numbers and of histograms.
+type Reading struct {
+	StartNs, TimeNs uint64
+	// Kind and Bits are a number's value, Count and Sum a histogram's.
+	Kind           ValueKind
+	HasSum         bool
+	Bits, Count    uint64
+	Sum            float64
+	Counts, Bounds Fixed64s
 }
 
-// Histogram is [ParseHistogram] for a point that fits and has the given
-// attributes. Otherwise it reports false, and p is left as it was.
-func (f *Frame) Histogram(b []byte, attributes string, p *Histogram) bool {
+// Read reads a point that fits and has the given attributes, as a Parse function
+// would. Otherwise it reports false.
+func (f *Frame) Read(b []byte, attributes string, p *Reading) bool {
 	var v [8]uint64
 	if !f.match(b, attributes, &v) {
 		return false
 	}
-	p.StartNs, p.TimeNs, p.Flags, p.Exemplars = v[slotStart], v[slotTime], 0, List{}
-	p.Count, p.Sum, p.HasSum = v[slotValue], math.Float64frombits(v[slotSum]), f.hasSum
-	p.Counts, p.Bounds = f.packed(b, slotCounts, &v), f.packed(b, slotBounds, &v)
-	p.Attributes = b[f.head : int(f.head)+len(attributes)]
+	p.StartNs, p.TimeNs, p.Kind, p.Bits = v[slotStart], v[slotTime], f.kind, v[slotValue]
+	if f.histogram {
+		p.Count, p.Sum, p.HasSum = v[slotValue], math.Float64frombits(v[slotSum]), f.hasSum
+		p.Counts, p.Bounds = f.packed(b, slotCounts, &v), f.packed(b, slotBounds, &v)
+	}
 	return true
 }
 
