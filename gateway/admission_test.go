@@ -185,7 +185,7 @@ func TestFillReadsNoMoreThanItMust(t *testing.T) {
 		x := g.newExchange()
 		z := &zeros{}
 		var b *pool.Buffer
-		tooLong, err := x.fill(&b, z, min(firstBuffer, limit+1), limit)
+		tooLong, err := x.fill(&b, z, min(firstBuffer, limit+1), 0, limit)
 		require.NoError(t, err)
 		require.True(t, tooLong)
 		require.LessOrEqual(t, z.read, int(max(4<<10, 2*limit)))

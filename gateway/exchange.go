@@ -14,7 +14,7 @@ import (
 // firstBuffer is what a body gets before anything of it has arrived, in bytes:
 // enough for most, and little enough that a sender who announces much and
 // sends nothing holds little.
-const firstBuffer = 64 << 10
+const firstBuffer = 256 << 10
 
 // inflatedGuess is how much larger than on the wire a body is expected to be:
 // the low end of what gzip does to OTLP.
@@ -37,6 +37,10 @@ func (l limit) exceeded(size int64, what string) error {
 	}
 	return &failure{outcomeTooLarge, fmt.Sprintf("request of %s%s is larger than %s (%s)", how, what, l.setting, sizeText(l.bytes))}
 }
+
+// believed is how many times more than what has arrived a body gets room for at
+// once, if that much was announced.
+const believed = 16
 
 // exchange is one request from its first byte to its answer. It owns the
 // request's memory, what that weighs at the gate, and its conversion slot.
@@ -123,11 +127,12 @@ func (x *exchange) refund(weight int64) {
 // grow returns a buffer with the bytes of b and about twice its room, though
 // not for more than most bytes and one, the one by which excess is seen; without
 // b, one for first bytes. The room is paid for first.
-func (x *exchange) grow(b *pool.Buffer, first, most int64) (*pool.Buffer, error) {
+func (x *exchange) grow(b *pool.Buffer, first, announced, most int64) (*pool.Buffer, error) {
 	room, want := int64(0), first
 	if b != nil {
 		room = int64(cap(b.B))
-		want = min(2*room, most+1)
+		// What was announced is believed of a sender of whom a part has arrived.
+		want = min(max(2*room, min(announced, believed*room)), most+1)
 	}
 	if err := x.pay(want - room); err != nil {
 		return b, err
@@ -148,12 +153,13 @@ func (x *exchange) grow(b *pool.Buffer, first, most int64) (*pool.Buffer, error)
 }
 
 // fill reads all of r into *b and reports whether r held more than most bytes;
-// it stops soon after. The first buffer has room for first bytes. Errors are
+// it stops soon after. The first buffer has room for first bytes, and announced is
+// how many the sender has said there will be. Errors are
 // the reader's, or the gate's.
-func (x *exchange) fill(b **pool.Buffer, r io.Reader, first, most int64) (tooLong bool, err error) {
+func (x *exchange) fill(b **pool.Buffer, r io.Reader, first, announced, most int64) (tooLong bool, err error) {
 	for {
 		if *b == nil || len((*b).B) == cap((*b).B) {
-			if *b, err = x.grow(*b, first, most); err != nil {
+			if *b, err = x.grow(*b, first, announced, most); err != nil {
 				return false, err
 			}
 		}
@@ -207,7 +213,7 @@ func (x *exchange) inflate(c compression, inflated limit) error {
 	var tooLong bool
 	if err == nil {
 		first := min(inflatedGuess*int64(len(x.wireBytes()))+1, inflated.bytes+1)
-		tooLong, err = x.fill(&x.body, f, first, inflated.bytes)
+		tooLong, err = x.fill(&x.body, f, first, first, inflated.bytes)
 	}
 	// Straight after: an inflater that panicked must not be used again.
 	inflaters.Put(f)

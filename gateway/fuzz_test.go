@@ -81,7 +81,7 @@ func FuzzInflate(f *testing.F) {
 		for _, c := range []compression{gzipped, zstandard} {
 			want, wantErr := inflateFresh(c, packed, max.bytes)
 			x := g.newExchange()
-			if _, err := x.fill(&x.wire, bytes.NewReader(packed), 1, 1<<30); err != nil {
+			if _, err := x.fill(&x.wire, bytes.NewReader(packed), 1, 0, 1<<30); err != nil {
 				t.Fatal(err)
 			}
 			err := x.inflate(c, max)

@@ -83,7 +83,7 @@ func (x *exchange) receivePieces(ctx context.Context, s messageStream, length in
 	first := min(length, firstBuffer)
 	for left := length; left > 0; {
 		if x.wire == nil || len(x.wire.B) == cap(x.wire.B) {
-			if x.wire, err = x.grow(x.wire, first, length); err != nil {
+			if x.wire, err = x.grow(x.wire, first, length, length); err != nil {
 				return err
 			}
 		}

@@ -198,7 +198,7 @@ func (x *exchange) exportBody(w http.ResponseWriter, r *http.Request, rules *rul
 		}
 		x.from.arrive(x.g, w, r)
 		end := x.from.end
-		tooLong, err := x.fill(&x.wire, &x.from, min(first, firstBuffer, wire.bytes+1), wire.bytes)
+		tooLong, err := x.fill(&x.wire, &x.from, min(first, firstBuffer, wire.bytes+1), first, wire.bytes)
 		x.from.done(err == nil)
 		if err != nil {
 			if errors.Is(err, os.ErrDeadlineExceeded) {
