@@ -30,6 +30,7 @@ type settings struct {
 	Options
 	metrics     *metrics
 	conflicts   *conflicts
+	rejected    rejectLog
 	families    *families
 	budget      *series.Budget
 	forget      func([]promstorage.SeriesRef)
@@ -68,6 +69,7 @@ func New(o Options) (*Pipeline, error) {
 		Options:     o,
 		metrics:     newMetrics(o.Registerer),
 		conflicts:   newConflicts(o.Logger),
+		rejected:    rejectLog{logger: o.Logger},
 		families:    newFamilies(),
 		escape:      o.Names.Strategy.ShouldEscape(),
 		metricNamer: otlptranslator.NewMetricNamer(o.Names.Namespace, o.Names.Strategy),
@@ -200,6 +202,7 @@ func (p *Pipeline) rollback(c *converter, why error) error {
 
 func (p *Pipeline) report(c *converter) Report {
 	p.opts.metrics.count(&c.report, c.repeated)
+	p.opts.rejected.tell(&c.report, c.tenant.Name, c.nowMs)
 	return c.report.result()
 }
 
