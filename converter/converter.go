@@ -37,6 +37,10 @@ type converter struct {
 	// the transaction's place in its line.
 	held  *series.Target
 	place int
+	// heldFrom is what was staged when it was locked, and returned whether some of
+	// that is the target's own.
+	heldFrom int
+	returned answer
 
 	report   report
 	detail   string // more about why the point at hand is rejected
@@ -118,7 +122,7 @@ func (c *converter) reset() bool {
 	c.about = promstorage.AppendV2Options{}
 	c.detail, c.peer = "", ""
 	c.hits, c.misses, c.repeated, c.place, c.unsorted = 0, 0, 0, 0, false
-	c.oldestMs, c.newestMs = 0, 0
+	c.oldestMs, c.newestMs, c.heldFrom, c.returned = 0, 0, 0, unknown
 	c.positives, c.taken, c.built = 0, 0, 0
 
 	c.staged = trim(c.staged, maxKeptPoints)
@@ -181,7 +185,7 @@ func (c *converter) hold(t *series.Target) {
 	}
 	c.unhold()
 	t.Lock()
-	c.held = t
+	c.held, c.heldFrom, c.returned = t, len(c.staged), unknown
 	if c.targeter != nil {
 		c.place = c.targeter.Target(t.Hash)
 	}

@@ -153,7 +153,7 @@ func (c *converter) stageFresh(t *task, pt *point, g *series.Group, in *reading,
 func (c *converter) judge(g *series.Group, i int, ms int64, bits uint64) series.Verdict {
 	v := g.Check(i, ms, bits, c.txn)
 	if ms < g.OfferedMs() && (v == series.Late || v == series.Fresh) {
-		v = c.judgeLate(g.Record(i), ms, bits)
+		v = c.judgeLate(g, i, ms, bits)
 	}
 	if v == series.Fresh && c.opts.Limits.RejectLate && ms < g.AckedMs() {
 		return series.Late
@@ -164,7 +164,10 @@ func (c *converter) judge(g *series.Group, i int, ms int64, bits uint64) series.
 // judgeLate looks a value that is older than one offered before up among all
 // that this request has staged: the group remembers the newest only. The table
 // is built when the first one comes, so that requests in order pay nothing.
-func (c *converter) judgeLate(r *series.Record, ms int64, bits uint64) series.Verdict {
+func (c *converter) judgeLate(g *series.Group, i int, ms int64, bits uint64) series.Verdict {
+	if !c.mayHaveStaged(g) {
+		return series.Fresh
+	}
 	if len(c.seen) == 0 {
 		for i := range c.staged {
 			s := &c.staged[i]
@@ -173,7 +176,7 @@ func (c *converter) judgeLate(r *series.Record, ms int64, bits uint64) series.Ve
 			}
 		}
 	}
-	known, ok := c.seen[offer{r, ms}]
+	known, ok := c.seen[offer{g.Record(i), ms}]
 	switch {
 	case !ok:
 		return series.Fresh
@@ -182,6 +185,34 @@ func (c *converter) judgeLate(r *series.Record, ms int64, bits uint64) series.Ve
 	}
 	return series.Conflict
 }
+
+// mayHaveStaged reports whether this request may hold samples of a group whose
+// owner is held. Who staged it last tells, unless the target was let go in
+// between: then it may have been another request.
+func (c *converter) mayHaveStaged(g *series.Group) bool {
+	if g.StagedIn(c.txn) {
+		return true
+	}
+	if c.returned == unknown {
+		c.returned = no
+		for i := range c.staged[:c.heldFrom] {
+			if c.staged[i].group.Owner == c.held {
+				c.returned = yes
+				break
+			}
+		}
+	}
+	return c.returned == yes
+}
+
+// answer is what a question has been answered with, if it was asked.
+type answer uint8
+
+const (
+	unknown answer = iota
+	no
+	yes
+)
 
 // writers looks for a second process that writes the series, and notes the
 // start of the samples that are about to be offered. The group's owner is held;

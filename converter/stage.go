@@ -78,7 +78,7 @@ func (c *converter) put(g *series.Group, f *family) *staged {
 func (c *converter) offer(s *staged) {
 	g := s.group
 	values := c.values[s.values : int(s.values)+g.Len()]
-	if s.ms < g.OfferedMs() {
+	if s.ms < g.OfferedMs() && c.mayHaveStaged(g) {
 		c.unsorted = true
 	}
 	g.Offer(s.ms, values, c.txn)

@@ -8,10 +8,10 @@ import (
 
 // usual stages a point of the kind that nearly all are: it lies on the wire like
 // those before it, has the attributes that are expected behind the last one's,
-// and is newer than all that its series had. Nothing of it is scanned, looked up
-// or decoded but its values. It reports false for every other point, of which
-// nothing was changed: those go the long way, by the function of their type, to
-// the same end.
+// and is newer than all that its series had, or older than what another request
+// brought. Nothing of it is scanned, looked up or decoded but its values. It
+// reports false for every other point, of which nothing was changed: those go
+// the long way, by the function of their type, to the same end.
 func (c *converter) usual(t *task, b []byte) bool {
 	if c.held != t.sender.Target {
 		return false
@@ -27,7 +27,10 @@ func (c *converter) usual(t *task, b []byte) bool {
 		return false
 	}
 	ms := int64(p.TimeNs / 1e6)
-	if ms <= 0 || ms > c.newestMs || ms < c.oldestMs || !g.Whole() || !g.Newer(ms) {
+	if ms <= 0 || ms > c.newestMs || ms < c.oldestMs || !g.Whole() || !g.Open(ms, c.txn) {
+		return false
+	}
+	if !g.Newer(ms) && (c.mayHaveStaged(g) || c.opts.Limits.RejectLate && ms < g.AckedMs()) {
 		return false
 	}
 	from := len(c.values)

@@ -36,6 +36,7 @@ type marks struct {
 	ms             [2]int64
 	startMs        int64  // start timestamp of the last offer, 0 for none
 	txn            uint32 // the transaction of the last offer
+	staged         uint32 // the last transaction that was to write, in whatever order
 	offered, acked uint8  // slots
 	pending        bool   // the last offer is not settled yet
 }
@@ -63,6 +64,17 @@ func (g *Group) Whole() bool { return !g.split }
 
 // Newer reports whether a sample at ms is newer than all that was offered.
 func (g *Group) Newer(ms int64) bool { return ms > g.ms[g.offered] }
+
+// Open reports whether samples at ms are Fresh for transaction txn whatever their
+// values are, as far as the marks tell.
+func (g *Group) Open(ms int64, txn uint32) bool {
+	offeredMs := g.ms[g.offered]
+	return ms > offeredMs || ms < offeredMs && ms != g.AckedMs() && g.staged != txn
+}
+
+// StagedIn reports whether transaction txn was the last to offer samples, also
+// such that are older than others.
+func (g *Group) StagedIn(txn uint32) bool { return g.staged == txn }
 
 // Verdict is what becomes of a sample.
 type Verdict uint8
@@ -139,6 +151,7 @@ func (g *Group) Started(startMs int64) {
 // Offer notes that samples go to the backend, one per series, given by the bits
 // of their values. The group is whole.
 func (g *Group) Offer(ms int64, values []uint64, txn uint32) {
+	g.staged = txn
 	if ms < g.ms[g.offered] {
 		return
 	}
