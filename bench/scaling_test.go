@@ -42,6 +42,9 @@ func scaling(b *testing.B, s Shape, shared bool) {
 		}
 		wg.Wait()
 	}
+	for _, c := range clients { // One by one: who comes first brings the refs.
+		c.send(b, p.handler)
+	}
 	burst()
 	warm := p.watch(b)
 	on := func(procs int, name string) contender {
