@@ -115,17 +115,13 @@ func (lb *labelBuilder) add(prefix string, key []byte, v otlp.Value) bool {
 	return true
 }
 
-// addAll takes a raw run of attributes. It returns a decode fault, or whether
-// all of them can be labels.
-func (lb *labelBuilder) addAll(attributes []byte) (ok bool, err *otlp.Error) {
+// addAll takes sorted attributes and reports whether all of them can be labels.
+func (lb *labelBuilder) addAll(attributes []canonicalAttribute) (ok bool) {
 	ok = true
-	for a := otlp.EachOf(attributes); ; {
-		key, v, more, err := a.Next()
-		if !more {
-			return ok, err
-		}
-		ok = lb.add("", key, v) && ok
+	for i := range attributes {
+		ok = lb.add("", attributes[i].key, attributes[i].value) && ok
 	}
+	return ok
 }
 
 // set adds a label that is no attribute.

@@ -40,7 +40,7 @@ func (c *converter) findPoint(t *task, p *otlp.Point, s *shape) (*point, *otlp.E
 		}
 		d := series.DigestOf(c.canonical)
 		if e = index.Find(p.Attributes, d, t.room()); e == nil {
-			return c.newPoint(t, p, s, d)
+			return c.newPoint(t, p, s, d), nil
 		}
 		index.Follow(t.last, e)
 	}
@@ -60,28 +60,31 @@ func (c *converter) known(t *task, e *series.Entry[point], p *otlp.Point, s *sha
 }
 
 // newPoint makes the series of a point and keeps them if there is room.
-func (c *converter) newPoint(t *task, p *otlp.Point, s *shape, d series.Digest) (*point, *otlp.Error) {
-	pt, kept, err := c.makePoint(t, p, s)
-	if err != nil || !kept {
-		return &pt, err
+func (c *converter) newPoint(t *task, p *otlp.Point, s *shape, d series.Digest) *point {
+	pt, kept := c.makePoint(t, s)
+	if !kept {
+		return &pt
 	}
 	e, kept := t.metric.points.Add(p.Attributes, d, pt, pt.size(), t.room())
 	if !kept {
 		c.unkeep(t.sender.State, &e.Value)
-		return &e.Value, nil
+		return &e.Value
 	}
 	e.Used = c.epoch
 	t.metric.points.Follow(t.last, e)
 	t.last = e
-	return &e.Value, nil
+	return &e.Value
 }
 
 // reshape replaces the series of a known point: its bounds changed, or its sum
 // came or went. Series that stay keep their records.
 func (c *converter) reshape(t *task, p *otlp.Point, s *shape, e *series.Entry[point]) (*point, *otlp.Error) {
-	pt, kept, err := c.makePoint(t, p, s)
-	if err != nil || !kept {
-		return &pt, err
+	if err := c.canonicalizeRun(p.Attributes); err != nil {
+		return nil, err
+	}
+	pt, kept := c.makePoint(t, s)
+	if !kept {
+		return &pt, nil
 	}
 	old := e.Value
 	t.metric.points.Resize(e, pt.size()-old.size(), t.room())
@@ -90,37 +93,33 @@ func (c *converter) reshape(t *task, p *otlp.Point, s *shape, e *series.Entry[po
 	return &e.Value, nil
 }
 
-// makePoint builds labels and finds their records. Kept says that all records
+// makePoint builds labels of the attributes in c.sorting and finds their records. Kept says that all records
 // are held for the point; otherwise they serve this request alone.
-func (c *converter) makePoint(t *task, p *otlp.Point, s *shape) (pt point, kept bool, err *otlp.Error) {
+func (c *converter) makePoint(t *task, s *shape) (pt point, kept bool) {
 	pt = point{layout: t.metric.layout(s.layout), hasSum: s.hasSum}
-	ok, err := c.baseLabels(t, p.Attributes)
-	if err != nil {
-		return pt, false, err
-	}
-	if !ok {
+	if !c.baseLabels(t) {
 		pt.reject = ReasonLabel
-		return pt, true, nil
+		return pt, true
 	}
 	if detail := c.over(s.series); detail != "" {
 		pt.refuse(ReasonLimit, detail)
-		return pt, true, nil
+		return pt, true
 	}
 	if detail := c.exhausted(s.series); detail != "" {
 		pt.refuse(ReasonLimit, detail)
-		return pt, false, nil
+		return pt, false
 	}
 	s.list(c, s.layout, s.hasSum)
 	sets := c.relabel(c.labels.buildAll(t.metric.name))
 	if c.twice(t, sets) {
 		pt.refuse(ReasonConflict, "two of the point's own series are one")
-		return pt, true, nil
+		return pt, true
 	}
 	if detail := c.crowded(t.sender.State, sets); detail != "" {
 		pt.refuse(ReasonLimit, detail)
-		return pt, false, nil // There may be room the next time.
+		return pt, false // There may be room the next time.
 	}
-	return pt, c.findSeries(t, &pt, sets), nil
+	return pt, c.findSeries(t, &pt, sets)
 }
 
 // relabel runs metric_relabel_configs on the series of a point: once per
@@ -155,12 +154,11 @@ func (c *converter) relabeled(ls labels.Labels) labels.Labels {
 //
 // Rules: compatibility/prometheus_and_openmetrics.md, "Metric Attributes",
 // "Instrumentation Scope" and "Resource Attributes".
-func (c *converter) baseLabels(t *task, attributes []byte) (bool, *otlp.Error) {
+func (c *converter) baseLabels(t *task) bool {
 	lb := &c.labels
 	lb.begin()
-	ok, err := lb.addAll(attributes)
-	if err != nil || !ok {
-		return false, err
+	if !lb.addAll(c.sorting) {
+		return false
 	}
 	switch {
 	case t.metric.typ == otlp.TypeHistogram && !t.metric.native:
@@ -185,5 +183,5 @@ func (c *converter) baseLabels(t *task, attributes []byte) (bool, *otlp.Error) {
 		}
 	}
 	lb.merge()
-	return true, nil
+	return true
 }

@@ -41,9 +41,23 @@ type marks struct {
 	pending        bool   // the last offer is not settled yet
 }
 
+// single is a group of one series, which lies behind it.
+type single struct {
+	Group
+	record [1]Record
+}
+
 // newGroup returns the records of label sets that nobody knows yet.
 func newGroup(sets []labels.Labels, owner *Target) *Group {
-	g := &Group{Owner: owner, records: make([]Record, len(sets))}
+	var g *Group
+	if len(sets) == 1 {
+		one := new(single)
+		g = &one.Group
+		g.records = one.record[:]
+	} else {
+		g = &Group{records: make([]Record, len(sets))}
+	}
+	g.Owner = owner
 	g.ms = [2]int64{math.MinInt64, math.MinInt64}
 	for i := range g.records {
 		r := &g.records[i]
