@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
 
 	"github.com/prometheus/common/model"
@@ -93,23 +94,25 @@ func (c *converter) classicValues(count uint64, hasSum bool, sum float64, counts
 		return 0, ReasonBuckets
 	}
 	all := math.Float64bits(float64(count))
-	v := append(c.values, all)
+	v := slices.Grow(c.values, finite(bounds)+3)
+	v = append(v, all)
 	buckets = 1
 	if hasSum {
 		v = append(v, math.Float64bits(notStale(sum)))
 		buckets = 2
 	}
 	total, carry := uint64(0), uint64(0)
-	finite := finite(bounds)
+	last := finite(bounds)
 	for i := range n {
 		var over uint64
 		total, over = bits.Add64(total, counts.At(i), 0)
 		carry |= over
-		if i < finite {
+		if i < last {
 			v = append(v, math.Float64bits(float64(total)))
 		}
 	}
-	c.values = append(v, all)
+	v = append(v, all)
+	c.values = v
 	if n > 0 && (total != count || carry != 0) {
 		return 0, ReasonBuckets
 	}

@@ -83,7 +83,7 @@ func (g *Group) Newer(ms int64) bool { return ms > g.ms[g.offered] }
 // values are, as far as the marks tell.
 func (g *Group) Open(ms int64, txn uint32) bool {
 	offeredMs := g.ms[g.offered]
-	return ms > offeredMs || ms < offeredMs && ms != g.AckedMs() && g.staged != txn
+	return ms > offeredMs || ms < offeredMs && ms != g.AckedMs() && g.staged != txn && g.txn != txn
 }
 
 // StagedIn reports whether transaction txn was the last to offer samples, also

@@ -124,6 +124,13 @@ func TestIndexNext(t *testing.T) {
 	x.Sweep(b, func(e *Entry[string]) bool { return e.Value == "c" })
 	require.Nil(t, x.Next(nil))
 	walk("b")
+
+	for i, k := range []string{"d", "e"} {
+		entries[k], _ = x.Add([]byte(k), Digest{uint64(i) + 10}, k, 0, b)
+	}
+	walk("b", "d", "e")
+	x.Sweep(b, func(e *Entry[string]) bool { return e.Value != "b" })
+	require.Nil(t, x.Next(entries["d"]), "what was dropped is not expected behind what was dropped either")
 }
 
 // Random use beside a model of maps: what is found, what is dropped with all
