@@ -11,7 +11,7 @@ GOFILES   := $(shell git ls-files --cached --others --exclude-standard '*.go' 2>
 FUZZTIME  ?= 60s
 NODE_DIR  := cmd/otlpgw/e2e/testdata/node
 
-.PHONY: help run build check format tidy vet lint arrows test test-race test-plain test-mutations node-packages bench bench-paired bench-report fuzz clean
+.PHONY: help run build check format tidy vet lint arrows check-peers test test-peers test-race test-plain test-mutations node-packages bench bench-paired bench-report fuzz clean
 
 help: ## Print the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,7 +22,7 @@ run: build ## Build and run with the defaults; series are kept under ./data.
 build: ## Build bin/otlpgw.
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/otlpgw ./cmd/otlpgw
 
-check: format tidy vet lint arrows ## Check format, modules, vet, linters and the arrows between packages.
+check: format tidy vet lint arrows check-peers ## Check format, modules, vet, linters and the arrows between packages.
 
 format:
 	@files="$$(gofmt -l $(GOFILES))"; \
@@ -42,10 +42,16 @@ lint: bin/golangci-lint
 bin/golangci-lint: tools/go.mod tools/go.sum
 	$(GO) build -C tools -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
+# The peers of the benchmarks are a module of their own.
+check-peers: bin/golangci-lint
+	$(GO) -C bench/peers mod tidy -diff
+	$(GO) -C bench/peers vet ./...
+	cd bench/peers && ../../bin/golangci-lint run ./...
+
 arrows:
 	$(GO) test -count=1 -run '^TestArrows' .
 
-test: node-packages test-race test-plain ## Run all tests, with the race detector and without.
+test: node-packages test-peers test-race test-plain ## Run all tests, with the race detector and without.
 
 # The race build poisons memory that was given back, and drops pool Puts at
 # random; allocation asserts belong to the plain build.
@@ -54,6 +60,9 @@ test-race:
 
 test-plain:
 	$(GO) test -timeout 15m ./...
+
+test-peers:
+	$(GO) -C bench/peers test -timeout 15m ./...
 
 # The OpenTelemetry SDK for Node, which the end-to-end tests push with.
 node-packages:

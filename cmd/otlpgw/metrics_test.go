@@ -69,7 +69,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 
 var promqlBlock = regexp.MustCompile("(?ms)^```promql\n(.*?)^```$")
 
-// Each query of the documentation is one, and asks for metrics that there are,
+// Each query of the README is one, and asks for metrics that there are,
 // by labels that they have.
 func TestDocumentedQueries(t *testing.T) {
 	b, err := os.ReadFile("../../docs/metrics.md")
@@ -78,7 +78,9 @@ func TestDocumentedQueries(t *testing.T) {
 	for _, m := range documented.FindAllStringSubmatch(string(b), -1) {
 		labels[m[1]] = m[2]
 	}
-	queries := promqlBlock.FindAllStringSubmatch(string(b), -1)
+	readme, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	queries := promqlBlock.FindAllStringSubmatch(string(readme), -1)
 	require.Len(t, queries, 5)
 	for _, q := range queries {
 		expr, err := parser.NewParser(parser.Options{}).ParseExpr(q[1])
