@@ -11,7 +11,7 @@ GOFILES   := $(shell git ls-files --cached --others --exclude-standard '*.go' 2>
 FUZZTIME  ?= 60s
 NODE_DIR  := cmd/otlpgw/e2e/testdata/node
 
-.PHONY: help run build check format tidy vet lint arrows check-peers test test-peers test-race test-plain test-mutations node-packages bench bench-paired bench-report fuzz clean
+.PHONY: help run build check format tidy vet lint arrows check-peers test test-peers test-race test-plain test-mutations node-packages bench bench-paired bench-report bench-load fuzz clean
 
 help: ## Print the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,6 +87,11 @@ bench-paired: ## Compare the benchmarks of the working tree with those of BASE=<
 
 bench-report: ## Write bench/results/<date>-<commit>; REPORT=quick only shows that it works.
 	$(GO) run ./bench/report $(if $(filter quick,$(REPORT)),-quick)
+
+# LOAD holds further flags, such as LOAD="-runs 1 -requests 3000"; go run
+# ./bench/load -help lists them.
+bench-load: ## Measure processes end to end; PEERS=1 builds and measures the peers too.
+	$(GO) run ./bench/load $(if $(PEERS),-peers) $(LOAD)
 
 fuzz: ## Run every fuzz target for FUZZTIME (60s).
 	@$(GO) list ./... | while read -r pkg; do \

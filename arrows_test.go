@@ -40,6 +40,8 @@ var rooms = map[string][]string{
 	"cmd/otlpgw":         {"..."},
 	"cmd/otlpgw/e2e":     {"..."},
 	"bench":              {"..."},
+	"bench/load":         {"bench/load/...", "bench/paired/machine", "bench/paired/stat"},
+	"bench/load/relay":   {},
 	"bench/paired":       {"bench/paired/..."},
 	"bench/paired/...":   {"bench/paired/..."},
 	"bench/report":       {"bench/report/...", "bench/paired/..."},

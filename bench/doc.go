@@ -34,6 +34,7 @@
 // for the other -cpu mean nothing.
 //
 // What else is compared is in packages of their own: bench/peers measures other
-// converters on these corpora, bench/paired compares two builds or two
-// configurations of these benchmarks.
+// converters on these corpora, bench/load drives whole processes and those of
+// peers, bench/paired compares two builds or two configurations of these
+// benchmarks.
 package bench
