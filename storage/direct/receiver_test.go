@@ -37,9 +37,15 @@ type receiver struct {
 
 func newReceiver(t *testing.T, accepts ...remoteapi.WriteMessageType) *receiver {
 	t.Helper()
+	return newLateReceiver(t, 0, accepts...)
+}
+
+// newLateReceiver is newReceiver with an out-of-order window.
+func newLateReceiver(t *testing.T, window time.Duration, accepts ...remoteapi.WriteMessageType) *receiver {
+	t.Helper()
 	o := tsdb.DefaultOptions()
 	o.EnableExemplarStorage, o.MaxExemplars = true, 1000
-	o.OutOfOrderTimeWindow = 0
+	o.OutOfOrderTimeWindow = window.Milliseconds()
 	db, err := tsdb.Open(t.TempDir(), promslog.NewNopLogger(), prometheus.NewRegistry(), o, nil)
 	require.NoError(t, err)
 	handler := remote.NewWriteHandler(promslog.NewNopLogger(), prometheus.NewRegistry(), db, accepts, false, true)
@@ -158,26 +164,46 @@ func TestPrometheusReceives(t *testing.T) {
 	}
 }
 
-// A receiver without an out-of-order window refuses what is older than it has.
-func TestPrometheusRefuses(t *testing.T) {
-	far := newReceiver(t, remoteapi.WriteV1MessageType, remoteapi.WriteV2MessageType)
-	b := open(t, Options{Destinations: []remotewrite.DestinationOptions{remotewrite.DefaultDestinationOptions(far.url)}})
-	now := time.Now().UnixMilli()
-	send := func(at ...int64) error {
-		app := b.AppenderV2(t.Context())
-		app.(storage.TargetAppender).Target(1)
-		for i, at := range at {
-			_, err := app.Append(0, labels.FromStrings("__name__", "m", "i", fmt.Sprint(i)), 0, at, 1, nil, nil, promstorage.AppendV2Options{})
-			require.NoError(t, err)
+// A receiver without an out-of-order window refuses what is older than it has,
+// and with one it takes that, in both versions.
+func TestPrometheusLate(t *testing.T) {
+	for _, message := range []remotewrite.Message{remotewrite.MessageV1, remotewrite.MessageV2} {
+		for _, window := range []time.Duration{0, time.Minute} {
+			t.Run(fmt.Sprintf("message %d window %s", message, window), func(t *testing.T) {
+				far := newLateReceiver(t, window, remoteapi.WriteV1MessageType, remoteapi.WriteV2MessageType)
+				o := remotewrite.DefaultDestinationOptions(far.url)
+				o.ProtobufMessage = message
+				b := open(t, Options{Destinations: []remotewrite.DestinationOptions{o}})
+				now := time.Now().UnixMilli()
+				send := func(at ...int64) error {
+					app := b.AppenderV2(t.Context())
+					app.(storage.TargetAppender).Target(1)
+					for i, at := range at {
+						_, err := app.Append(0, labels.FromStrings("__name__", "m", "i", fmt.Sprint(i)), 0, at, 1, nil, nil, promstorage.AppendV2Options{})
+						require.NoError(t, err)
+					}
+					return app.Commit()
+				}
+				require.NoError(t, send(now, now, now))
+				err := send(now+1, now-5000, now+1)
+				if window > 0 {
+					require.NoError(t, err)
+					require.Len(t, far.read(t, "m"), 6)
+					return
+				}
+				var e *storage.Error
+				require.ErrorAs(t, err, &e)
+				require.Equal(t, storage.KindRefused, e.Kind)
+				require.Len(t, e.Refused, 1)
+				// 2.0 says how many were refused, halving a message of 1.0 finds which.
+				want := [3]int{0, 2, 1}
+				if message == remotewrite.MessageV1 {
+					want = [3]int{1, 1, 1}
+				}
+				require.Equal(t, want, [3]int{e.Refused[0].First, e.Refused[0].Last, e.Refused[0].Count})
+				require.Contains(t, e.Refused[0].Reason, "out of order")
+				require.Len(t, far.read(t, "m"), 5)
+			})
 		}
-		return app.Commit()
 	}
-	require.NoError(t, send(now, now, now))
-	var e *storage.Error
-	require.ErrorAs(t, send(now+1, now-5000, now+1), &e)
-	require.Equal(t, storage.KindRefused, e.Kind)
-	require.Len(t, e.Refused, 1)
-	require.Equal(t, [3]int{0, 2, 1}, [3]int{e.Refused[0].First, e.Refused[0].Last, e.Refused[0].Count})
-	require.Contains(t, e.Refused[0].Reason, "out of order")
-	require.Len(t, far.read(t, "m"), 5)
 }

@@ -52,7 +52,7 @@ func TestLocalSurvivesKill(t *testing.T) {
 	require.GreaterOrEqual(t, len(acked), enough, "%s", p.log)
 
 	again := start(t, "--storage.path="+data)
-	got := apiStore{again}.query(t, `{__name__=~"kept_.*"}`)
+	got := apiStore{again.admin}.query(t, `{__name__=~"kept_.*"}`)
 	lost := slices.DeleteFunc(slices.Clone(acked), func(l string) bool { return slices.Contains(got, l) })
 	require.Empty(t, lost, "acknowledged and lost; kept:\n%s", strings.Join(got, "\n"))
 	again.stop(t)

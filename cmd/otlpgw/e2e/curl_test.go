@@ -79,7 +79,7 @@ func TestCurlStandIn(t *testing.T) {
 	code := curl([]string{"-s", p.http + "/v1/metrics", "-H", "Content-Type: application/json", "-d", gauge("stand_in", "c", 3)}, &out, &errs)
 	require.Zero(t, code, errs.String())
 	require.Equal(t, "{}", strings.TrimSpace(out.String()))
-	require.Equal(t, []string{`stand_in instance="c" job="shop" 3`}, apiStore{p}.query(t, "stand_in"))
+	require.Equal(t, []string{`stand_in instance="c" job="shop" 3`}, apiStore{p.admin}.query(t, "stand_in"))
 	require.Equal(t, 2, curl([]string{"--frob"}, &out, &errs))
 	p.stop(t)
 }

@@ -151,7 +151,7 @@ func TestMetricRelabelConfigs(t *testing.T) {
 		name string
 		open func() (*process, store)
 	}{
-		{"local", func() (*process, store) { p := configured(t, relabelled); return p, apiStore{p} }},
+		{"local", func() (*process, store) { p := configured(t, relabelled); return p, apiStore{p.admin} }},
 		{"direct", func() (*process, store) { return configured(t, relabelled, "--remote-write.url="+r.url), r }},
 	} {
 		t.Run(d.name, func(t *testing.T) {
@@ -182,6 +182,6 @@ func TestInstanceFrom(t *testing.T) {
 		`seen instance="127.0.0.1" job="shop" 1`,
 		`seen instance="h1:42" job="shop" 1`,
 		`seen instance="own" job="shop" 1`,
-	}, apiStore{p}.query(t, `seen`))
+	}, apiStore{p.admin}.query(t, `seen`))
 	p.stop(t)
 }

@@ -28,11 +28,11 @@ type store interface {
 }
 
 // apiStore asks over HTTP, with Prometheus's own client.
-type apiStore struct{ p *process }
+type apiStore struct{ address string }
 
 func (s apiStore) client(t *testing.T) apiv1.API {
 	t.Helper()
-	c, err := api.NewClient(api.Config{Address: "http://" + s.p.admin})
+	c, err := api.NewClient(api.Config{Address: "http://" + s.address})
 	require.NoError(t, err)
 	return apiv1.NewAPI(c)
 }

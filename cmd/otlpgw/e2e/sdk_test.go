@@ -180,7 +180,7 @@ type destination struct {
 var destinations = []destination{
 	{"local", func(t *testing.T) (*process, store) {
 		p := start(t)
-		return p, apiStore{p}
+		return p, apiStore{p.admin}
 	}},
 	{"remote write 2.0", func(t *testing.T) (*process, store) {
 		r := newReceiver(t, remoteapi.WriteV2MessageType)
@@ -196,18 +196,21 @@ func TestGoSDK(t *testing.T) { runPushers(t, goPushers) }
 
 func runPushers(t *testing.T, pushers []pusher) {
 	for _, d := range destinations {
-		t.Run(d.name, func(t *testing.T) {
-			p, s := d.open(t)
-			for _, push := range pushers {
-				t.Run(push.name, func(t *testing.T) {
-					push.push(t, p, push.name)
-					checkPushed(t, s, push.name)
-					if push.exemplars {
-						checkExemplars(t, s, push.name)
-					}
-				})
+		t.Run(d.name, func(t *testing.T) { push(t, d, pushers) })
+	}
+}
+
+// push pushes a round with each and looks for it where it should end up.
+func push(t *testing.T, d destination, pushers []pusher) {
+	p, s := d.open(t)
+	for _, push := range pushers {
+		t.Run(push.name, func(t *testing.T) {
+			push.push(t, p, push.name)
+			checkPushed(t, s, push.name)
+			if push.exemplars {
+				checkExemplars(t, s, push.name)
 			}
-			p.stop(t)
 		})
 	}
+	p.stop(t)
 }
