@@ -44,6 +44,7 @@ type converter struct {
 
 	report   report
 	detail   string // more about why the point at hand is rejected
+	denial   string // why the tenant at hand is not served; see tenant.go
 	hits     int
 	misses   int
 	repeated int
@@ -120,7 +121,7 @@ func (c *converter) reset() bool {
 	c.body, c.app, c.targeter, c.tenant, c.held = nil, nil, nil, nil, nil
 	c.report.reset()
 	c.about = promstorage.AppendV2Options{}
-	c.detail, c.peer = "", ""
+	c.detail, c.denial, c.peer = "", "", ""
 	c.hits, c.misses, c.repeated, c.place, c.unsorted = 0, 0, 0, 0, false
 	c.oldestMs, c.newestMs, c.heldFrom, c.returned = 0, 0, 0, unknown
 	c.positives, c.taken, c.built = 0, 0, 0

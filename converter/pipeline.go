@@ -125,28 +125,47 @@ func (p *Pipeline) Push(ctx context.Context, req Request) (Report, error) {
 		body = out
 	}
 
-	c := p.checkOut()
-	app := p.opts.Backend.AppenderV2(storage.WithTenant(ctx, req.Tenant))
-	c.begin(body, app, p.cache.Tenant(req.Tenant), p.txn.Add(1), p.cache.Epoch(), p.opts.Now().UnixMilli())
-	if p.opts.usePeer {
-		c.peer = hostOf(req.Peer)
+	if req.ResourceTenants != nil {
+		return p.pushShares(ctx, req, body, &slot)
 	}
+	c := p.begin(ctx, req, body, req.Tenant)
 	settled := false
 	defer func() {
 		if !settled { // A panic is on its way: nothing of it is kept.
 			c.unhold()
-			_ = app.Rollback()
+			_ = c.app.Rollback()
 			c.settle(false)
 		}
 	}()
 	report, err := p.transact(c, &slot)
 	settled = true
+	p.end(c)
+	return report, err
+}
+
+// begin returns a converter with a transaction of a tenant.
+func (p *Pipeline) begin(ctx context.Context, req Request, body []byte, tenant string) *converter {
+	c := p.checkOut()
+	app := p.opts.Backend.AppenderV2(storage.WithTenant(ctx, tenant))
+	c.begin(body, app, p.cache.Tenant(tenant), p.txn.Add(1), p.cache.Epoch(), p.opts.Now().UnixMilli())
+	if p.opts.usePeer {
+		c.peer = hostOf(req.Peer)
+	}
+	return c
+}
+
+// end gives back a converter whose transaction is settled.
+func (p *Pipeline) end(c *converter) {
 	c.forgetLoose()
 	p.cache.Count(c.hits, c.misses)
+	p.checkIn(c)
+}
+
+// checkIn makes a converter available to others.
+func (p *Pipeline) checkIn(c *converter) {
 	if !p.opts.Unpooled {
 		p.converters.Put(c)
 	}
-	return report, err
 }
 
 // checkOut returns a converter of which nothing remembers a request.
@@ -168,23 +187,29 @@ func (p *Pipeline) transact(c *converter, slot *slot) (Report, error) {
 		return Report{}, p.rollback(c, unavailable(err))
 	}
 	slot.release()
+	if err := p.commit(c); err != nil {
+		return Report{}, err
+	}
+	p.count(c)
+	return c.report.result(), nil
+}
+
+// commit settles a transaction of which everything was appended.
+func (p *Pipeline) commit(c *converter) error {
 	if len(c.staged) == 0 {
 		// All points were rejected, or acknowledged before.
-		if err := p.rollback(c, nil); err != nil {
-			return Report{}, err
-		}
-		return p.report(c), nil
+		return p.rollback(c, nil)
 	}
 	if err := c.app.Commit(); err != nil {
 		var e *storage.Error
 		if !errors.As(err, &e) || e.Kind != storage.KindRefused {
 			c.settle(false)
-			return Report{}, unavailable(err)
+			return unavailable(err)
 		}
 		c.refuseFarEnd(e.Refused)
 	}
 	c.settle(true)
-	return p.report(c), nil
+	return nil
 }
 
 // rollback undoes the transaction and returns why, or the store's own error.
@@ -200,10 +225,10 @@ func (p *Pipeline) rollback(c *converter, why error) error {
 	return why
 }
 
-func (p *Pipeline) report(c *converter) Report {
+// count tells the metrics and the log what became of a transaction.
+func (p *Pipeline) count(c *converter) {
 	p.opts.metrics.count(&c.report, c.repeated)
 	p.opts.rejected.tell(&c.report, c.tenant.Name, c.nowMs)
-	return c.report.result()
 }
 
 // unavailable makes an error of the backend one that the client retries.

@@ -21,6 +21,7 @@ const (
 	ReasonTooNew
 	ReasonLimit
 	ReasonFarEnd
+	ReasonTenant
 	reasons
 )
 
@@ -40,6 +41,7 @@ var reasonText = [reasons]struct{ label, text string }{
 	ReasonTooNew:      {"too_new", "further in the future than limits.max_future"},
 	ReasonLimit:       {"limit", "over a limit"},
 	ReasonFarEnd:      {"far_end", "refused by the remote end"},
+	ReasonTenant:      {"tenant", "the tenant that the resource belongs to is not served"},
 }
 
 // String returns the label value.

@@ -3,6 +3,7 @@ package converter
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -63,6 +64,30 @@ func (r *report) reject(reason Reason, metric []byte, detail string) {
 func (r *report) warn(kind conflictKind, series string) {
 	if len(r.warnings) < maxWarnings {
 		r.warnings = append(r.warnings, excerpt(series)+": "+conflictText[kind].text)
+	}
+}
+
+// merge adds what became of a tenant's part of the request.
+func (r *report) merge(o *report, tenant string) {
+	r.points += o.points
+	for reason := accepted + 1; reason < reasons; reason++ {
+		r.rejected[reason] += o.rejected[reason]
+		for _, name := range o.names[reason] {
+			if len(r.names[reason]) < reportNames && !slices.Contains(r.names[reason], name) {
+				r.names[reason] = append(r.names[reason], name)
+			}
+		}
+		if r.details[reason] == "" && o.details[reason] != "" {
+			r.details[reason] = o.details[reason]
+			if tenant != "" {
+				r.details[reason] = fmt.Sprintf("of tenant %q: %s", tenant, o.details[reason])
+			}
+		}
+	}
+	for _, w := range o.warnings {
+		if len(r.warnings) < maxWarnings {
+			r.warnings = append(r.warnings, w)
+		}
 	}
 }
 

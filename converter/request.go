@@ -6,6 +6,9 @@ import "fmt"
 type Request struct {
 	// Tenant is whom the series belong to; empty without tenancy.
 	Tenant string
+	// ResourceTenants, if not nil, says whom the series of each resource belong
+	// to. Tenant is not looked at then.
+	ResourceTenants *ResourceTenants
 	// Body holds the message. It belongs to the caller and must not change
 	// until Push returns; nothing points into it afterwards.
 	Body []byte

@@ -20,7 +20,11 @@ func (c *converter) walk() *otlp.Error {
 		if !ok {
 			return nil
 		}
-		if err := c.resource(b); err != nil {
+		rm, err := otlp.ParseResourceMetrics(b, &c.resourceScratch)
+		if err != nil {
+			return err
+		}
+		if err := c.resource(&rm); err != nil {
 			return err
 		}
 		c.unhold()
@@ -28,15 +32,16 @@ func (c *converter) walk() *otlp.Error {
 }
 
 // resource stages the points of one ResourceMetrics.
-func (c *converter) resource(b []byte) *otlp.Error {
-	rm, err := otlp.ParseResourceMetrics(b, &c.resourceScratch)
-	if err != nil {
-		return err
-	}
+func (c *converter) resource(rm *otlp.ResourceMetrics) *otlp.Error {
 	s, err := c.sender(rm.Resource)
 	if err != nil {
 		return err
 	}
+	return c.scopes(s, rm)
+}
+
+// scopes stages the points of a resource whose sender was found.
+func (c *converter) scopes(s *series.Sender[*sender], rm *otlp.ResourceMetrics) *otlp.Error {
 	newest := int64(0)
 	for {
 		b, ok := rm.Scopes.Next()
@@ -145,8 +150,11 @@ func (c *converter) admit(m *metric, p *otlp.Point) (startMs, ms int64, reason R
 	ms = int64(p.TimeNs / 1e6)
 	switch {
 	case m.reject != accepted:
-		if m.reject == ReasonLimit {
+		switch m.reject {
+		case ReasonLimit:
 			c.detail = crowdedText
+		case ReasonTenant:
+			c.detail = c.denial
 		}
 		return 0, 0, m.reject
 	case p.TimeNs == 0:

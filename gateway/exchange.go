@@ -61,8 +61,8 @@ type exchange struct {
 	size int
 	// peer is the sender's address, if the Pusher wants it.
 	peer string
-	// tenant is whose the request is.
-	tenant string
+	// owner is whose the request is.
+	owner owner
 	// from is the body over HTTP while it is read.
 	from arriving
 	// out holds an answer that is not a constant.
@@ -88,7 +88,7 @@ func (x *exchange) done() {
 	x.body.Release()
 	x.wire, x.body = nil, nil
 	x.g.gate.shrink(x.held)
-	x.held, x.size, x.peer, x.tenant = 0, 0, "", ""
+	x.held, x.size, x.peer, x.owner = 0, 0, "", owner{}
 	if cap(x.out) > maxKeptOut {
 		x.out = nil
 	}
@@ -191,7 +191,10 @@ func (x *exchange) push(ctx context.Context, c compression, json bool, inflated 
 	} else if err := x.inflate(c, inflated); err != nil {
 		return converter.Report{}, err
 	}
-	req := converter.Request{Tenant: x.tenant, JSON: json, Peer: x.peer, Converted: x.giveSlot}
+	req := converter.Request{
+		Tenant: x.owner.tenant, ResourceTenants: x.owner.resources,
+		JSON: json, Peer: x.peer, Converted: x.giveSlot,
+	}
 	if x.body != nil {
 		// Closed, so that nobody who appends can reach what is behind.
 		req.Body = x.body.B[:len(x.body.B):len(x.body.B)]

@@ -121,12 +121,12 @@ func (g *Gateway) export(ctx context.Context) (reply *rawReply, err error) {
 	defer m.inFlight.Dec()
 
 	rules := g.rules.Load()
-	tenant, err := g.tenantOfGRPC(ctx, rules.tenancy)
+	owner, err := g.ownerOfGRPC(ctx, rules.tenancy)
 	if err != nil {
 		return nil, g.refuseGRPC(err)
 	}
 	x := g.exchanges.Get()
-	x.tenant = tenant
+	x.owner = owner
 	if from, ok := peer.FromContext(ctx); ok && rules.PassPeer {
 		x.peer = from.Addr.String()
 	}

@@ -80,12 +80,12 @@ func (g *Gateway) serveOTLP(w http.ResponseWriter, r *http.Request) {
 		g.refuseHTTP(w, r, noFormat, err)
 		return
 	}
-	tenant, err := g.tenantOfHTTP(rules.tenancy, r, inPath, source)
+	owner, err := g.ownerOfHTTP(rules.tenancy, r, inPath, source)
 	if err != nil {
 		g.refuseHTTP(w, r, enc, err)
 		return
 	}
-	g.exportHTTP(w, r, rules, tenant, enc, c)
+	g.exportHTTP(w, r, rules, owner, enc, c)
 }
 
 // negotiate says how the body of r is written, or why it cannot be one.
@@ -136,7 +136,7 @@ func mediaType(contentType string) format {
 }
 
 // exportHTTP serves one export request whose encoding is known.
-func (g *Gateway) exportHTTP(w http.ResponseWriter, r *http.Request, rules *rules, tenant string, enc format, c compression) {
+func (g *Gateway) exportHTTP(w http.ResponseWriter, r *http.Request, rules *rules, owner owner, enc format, c compression) {
 	start := time.Now()
 	if err := g.enter(); err != nil {
 		w.Header().Set("Connection", "close")
@@ -149,7 +149,7 @@ func (g *Gateway) exportHTTP(w http.ResponseWriter, r *http.Request, rules *rule
 	defer m.inFlight.Dec()
 
 	x := g.exchanges.Get()
-	x.tenant = tenant
+	x.owner = owner
 	if rules.PassPeer {
 		x.peer = r.RemoteAddr
 	}

@@ -92,7 +92,7 @@ func newMetrics(reg prometheus.Registerer, g *gate, t *tenants) (*metrics, error
 	}, []string{"reason"})
 	denials := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "otlpgw_gateway_denied_requests_total",
-		Help: "Requests refused for their tenant, by what is wrong with it.",
+		Help: "Requests refused for their tenant, and resources in them, by what is wrong with it.",
 	}, []string{"reason"})
 	panics := prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "otlpgw_gateway_panics_total",

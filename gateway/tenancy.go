@@ -8,20 +8,26 @@ import (
 	"sync"
 
 	"google.golang.org/grpc/metadata"
+
+	"github.com/otlpgw/otlpgw/converter"
 )
 
 // tenancy is [Tenants] as requests are judged by it.
 type tenancy struct {
 	from      []tenantSource
+	resource  []string // the resource attributes among from, in their order
 	byDefault string
 	allow     map[string]string // to itself; nil allows all
 	max       int
 }
 
 type tenantSource struct {
-	header        string // as it is written; empty for a path
+	header        string // as it is written
 	name, key     string // the header as HTTP and as gRPC have it
-	before, after string
+	before, after string // of a path
+	attribute     string
+	// resource is how many resource attributes are asked before this.
+	resource int
 }
 
 // newTenancy returns nil for nil. T was checked.
@@ -34,11 +40,15 @@ func newTenancy(t *Tenants) *tenancy {
 		y.max = DefaultMaxTenants
 	}
 	for _, s := range t.From {
-		var c tenantSource
-		if s.Header != "" {
+		c := tenantSource{resource: len(y.resource)}
+		switch {
+		case s.Header != "":
 			c.header, c.name, c.key = s.Header, http.CanonicalHeaderKey(s.Header), strings.ToLower(s.Header)
-		} else {
+		case s.Path != "":
 			c.before, c.after, _ = cutPattern(s.Path)
+		default:
+			c.attribute = s.ResourceAttribute
+			y.resource = append(y.resource, s.ResourceAttribute)
 		}
 		y.from = append(y.from, c)
 	}
@@ -59,7 +69,7 @@ func (y *tenancy) cutPath(path string) (rest, tenant string, source int) {
 	}
 	for i := range y.from {
 		s := &y.from[i]
-		if s.header != "" {
+		if s.before == "" {
 			continue
 		}
 		behind, ok := strings.CutPrefix(path, s.before)
@@ -74,13 +84,14 @@ func (y *tenancy) cutPath(path string) (rest, tenant string, source int) {
 	return path, "", -1
 }
 
-// name returns what the request says it is whose. Values returns those of a
-// header; inPath is what the path says, by the source with that number.
-func (y *tenancy) name(values func(*tenantSource) []string, inPath string, source int) (string, error) {
+// name returns what the request says it is whose, and which resource attributes
+// say so before. Values returns those of a header; inPath is what the path says,
+// by the source with that number.
+func (y *tenancy) name(values func(*tenantSource) []string, inPath string, source int) (string, []string, error) {
 	for i := range y.from {
 		s := &y.from[i]
 		if i == source && inPath != "" {
-			return inPath, nil
+			return inPath, y.resource[:s.resource], nil
 		}
 		if s.header == "" {
 			continue
@@ -88,14 +99,14 @@ func (y *tenancy) name(values func(*tenantSource) []string, inPath string, sourc
 		v := values(s)
 		for _, other := range v[min(1, len(v)):] {
 			if other != v[0] {
-				return "", &failure{outcomeForbidden, fmt.Sprintf("the header %s names more than one tenant", s.header)}
+				return "", nil, &failure{outcomeForbidden, fmt.Sprintf("the header %s names more than one tenant", s.header)}
 			}
 		}
 		if len(v) > 0 && v[0] != "" {
-			return v[0], nil
+			return v[0], y.resource[:s.resource], nil
 		}
 	}
-	return y.byDefault, nil
+	return y.byDefault, y.resource, nil
 }
 
 // tenants remembers who has sent, so that nobody can invent any number of them.
@@ -158,37 +169,56 @@ func (t *tenants) count() int {
 func (y *tenancy) where() string {
 	var places []string
 	for _, s := range y.from {
-		if s.header != "" {
+		switch {
+		case s.header != "":
 			places = append(places, "the header "+s.header)
-		} else {
+		case s.before != "":
 			places = append(places, "the path "+s.before+TenantPart+s.after+metricsPaths[0])
+		default:
+			places = append(places, "the resource attribute "+s.attribute)
 		}
 	}
 	return "it is expected in " + strings.Join(places, " or ")
 }
 
-// tenantOfHTTP returns whose r is; inPath and source are of cutPath.
-func (g *Gateway) tenantOfHTTP(y *tenancy, r *http.Request, inPath string, source int) (string, error) {
-	if y == nil {
-		return "", nil
-	}
-	name, err := y.name(func(s *tenantSource) []string { return r.Header[s.name] }, inPath, source)
-	if err != nil {
-		g.metrics.denied[deniedInvalid].Inc()
-		return "", err
-	}
-	return g.admit(y, name)
+// owner is whose a request is: one tenant's, or its resources' that each say
+// whose they are.
+type owner struct {
+	tenant    string
+	resources *converter.ResourceTenants
 }
 
-// tenantOfGRPC returns whose the call is.
-func (g *Gateway) tenantOfGRPC(ctx context.Context, y *tenancy) (string, error) {
-	if y == nil {
-		return "", nil
-	}
-	name, err := y.name(func(s *tenantSource) []string { return metadata.ValueFromIncomingContext(ctx, s.key) }, "", -1)
-	if err != nil {
+// owner judges what [tenancy.name] has returned.
+func (g *Gateway) owner(y *tenancy, name string, attributes []string, err error) (owner, error) {
+	switch {
+	case err != nil:
 		g.metrics.denied[deniedInvalid].Inc()
-		return "", err
+		return owner{}, err
+	case len(attributes) == 0:
+		tenant, err := g.admit(y, name)
+		return owner{tenant: tenant}, err
 	}
-	return g.admit(y, name)
+	return owner{resources: &converter.ResourceTenants{
+		Attributes: attributes,
+		Fallback:   name,
+		Admit:      func(name string) (string, error) { return g.admit(y, name) },
+	}}, nil
+}
+
+// ownerOfHTTP returns whose r is; inPath and source are of cutPath.
+func (g *Gateway) ownerOfHTTP(y *tenancy, r *http.Request, inPath string, source int) (owner, error) {
+	if y == nil {
+		return owner{}, nil
+	}
+	name, attributes, err := y.name(func(s *tenantSource) []string { return r.Header[s.name] }, inPath, source)
+	return g.owner(y, name, attributes, err)
+}
+
+// ownerOfGRPC returns whose the call is.
+func (g *Gateway) ownerOfGRPC(ctx context.Context, y *tenancy) (owner, error) {
+	if y == nil {
+		return owner{}, nil
+	}
+	name, attributes, err := y.name(func(s *tenantSource) []string { return metadata.ValueFromIncomingContext(ctx, s.key) }, "", -1)
+	return g.owner(y, name, attributes, err)
 }

@@ -29,6 +29,19 @@ type TenantSource struct {
 	// of its parts: /tenants/{tenant} makes /tenants/acme/v1/metrics acme's. It
 	// may go on to /v1/metrics.
 	Path string
+	// ResourceAttribute is an attribute of resources: each chooses the tenant
+	// of its own points.
+	ResourceAttribute string
+}
+
+// fields returns how many fields are set.
+func (s *TenantSource) fields() (n int) {
+	for _, v := range []string{s.Header, s.Path, s.ResourceAttribute} {
+		if v != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // TenantPart stands for the tenant in [TenantSource].Path.
@@ -70,8 +83,8 @@ func (t *Tenants) check() error {
 		bad("neither a source nor a default")
 	}
 	for _, s := range t.From {
-		if (s.Header == "") == (s.Path == "") {
-			bad("a source must be either a header or a path")
+		if s.fields() != 1 {
+			bad("a source must be either a header, a path or a resource attribute")
 		}
 		if _, _, ok := cutPattern(s.Path); s.Path != "" && !ok {
 			bad("path %q must begin with / and have %s as one of its parts, once", s.Path, TenantPart)

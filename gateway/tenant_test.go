@@ -95,6 +95,58 @@ func TestTenantOfARequest(t *testing.T) {
 
 // Who is not allowed, or one too many, or has no proper name, is refused for
 // good on both transports, and nothing of the request is read.
+// answers passes names to what a resource's tenant is admitted by.
+type answers struct{ seen []*converter.ResourceTenants }
+
+func (a *answers) Push(_ context.Context, r converter.Request) (converter.Report, error) {
+	a.seen = append(a.seen, r.ResourceTenants)
+	if t := r.ResourceTenants; t != nil {
+		_, err := t.Admit(t.Fallback)
+		return converter.Report{}, err
+	}
+	return converter.Report{Rejected: 1, Message: "of " + r.Tenant}, nil
+}
+
+// What stands before a resource attribute in the list counts for the whole
+// request, and what stands behind it for resources without.
+func TestTenantOfResources(t *testing.T) {
+	pusher := &answers{}
+	g := start(t, Options{Pusher: pusher, Settings: Settings{Tenants: &Tenants{
+		From:  []TenantSource{{Header: "X-First"}, {ResourceAttribute: "team"}, {Header: "X-Second"}, {ResourceAttribute: "owner"}},
+		Allow: []string{"a", "b"},
+	}}})
+	for _, c := range []struct {
+		header     []string
+		attributes []string
+		fallback   string
+		code       int
+		says       string
+	}{
+		{[]string{"X-First", "a", "X-Second", "b"}, nil, "", http.StatusOK, "of a"},
+		{[]string{"X-First", "c"}, nil, "", http.StatusForbidden, "tenants.allow"},
+		{[]string{"X-Second", "b"}, []string{"team"}, "b", http.StatusOK, ""},
+		{[]string{"X-Second", "c"}, []string{"team"}, "c", http.StatusForbidden, "tenants.allow"},
+		{nil, []string{"team", "owner"}, "", http.StatusUnauthorized, "the header X-First or the resource attribute team or the header X-Second or the resource attribute owner"},
+	} {
+		pusher.seen = nil
+		r := g.post("/v1/metrics", nil, append([]string{"Content-Type", protobufType}, c.header...)...)
+		require.Equal(t, c.code, r.code, c)
+		require.Contains(t, string(r.body), c.says, c)
+		if c.attributes == nil {
+			for _, seen := range pusher.seen {
+				require.Nil(t, seen)
+			}
+			continue
+		}
+		require.Len(t, pusher.seen, 1)
+		require.Equal(t, c.attributes, pusher.seen[0].Attributes)
+		require.Equal(t, c.fallback, pusher.seen[0].Fallback)
+	}
+	names, err := pusher.seen[0].Admit("b")
+	require.NoError(t, err)
+	require.Equal(t, "b", names)
+}
+
 func TestTenantsAreRefused(t *testing.T) {
 	seen := &owners{}
 	g := start(t, Options{Pusher: seen})
@@ -165,16 +217,16 @@ func TestTenantsThatRaceStayWithinTheirNumber(t *testing.T) {
 
 func TestTenantFaults(t *testing.T) {
 	for want, o := range map[string]Tenants{
-		"neither a source nor a default":       {},
-		"must be either a header or a path":    {From: []TenantSource{{Header: "A", Path: "/{tenant}"}}},
-		`path "/a{tenant}" must begin`:         {From: []TenantSource{{Path: "/a{tenant}"}}},
-		`path "{tenant}" must begin`:           {From: []TenantSource{{Path: "{tenant}"}}},
-		`path "/a" must begin`:                 {From: []TenantSource{{Path: "/a"}}},
-		`path "/{tenant}/{tenant}" must begin`: {From: []TenantSource{{Path: "/{tenant}/{tenant}"}}},
-		`"a b" has a character`:                {Default: "a b"},
-		`"x/y" has a character`:                {Default: "a", Allow: []string{"a", "x/y"}},
-		`the default "a" is not allowed`:       {Default: "a", Allow: []string{"b"}},
-		"max is -1":                            {Default: "a", Max: -1},
+		"neither a source nor a default":                          {},
+		"must be either a header, a path or a resource attribute": {From: []TenantSource{{Header: "A", Path: "/{tenant}"}}},
+		`path "/a{tenant}" must begin`:                            {From: []TenantSource{{Path: "/a{tenant}"}}},
+		`path "{tenant}" must begin`:                              {From: []TenantSource{{Path: "{tenant}"}}},
+		`path "/a" must begin`:                                    {From: []TenantSource{{Path: "/a"}}},
+		`path "/{tenant}/{tenant}" must begin`:                    {From: []TenantSource{{Path: "/{tenant}/{tenant}"}}},
+		`"a b" has a character`:                                   {Default: "a b"},
+		`"x/y" has a character`:                                   {Default: "a", Allow: []string{"a", "x/y"}},
+		`the default "a" is not allowed`:                          {Default: "a", Allow: []string{"b"}},
+		"max is -1":                                               {Default: "a", Max: -1},
 	} {
 		_, err := New(Options{Pusher: &owners{}, Settings: Settings{Tenants: &o}})
 		require.ErrorContains(t, err, want)
@@ -190,8 +242,8 @@ func TestTenantOfAHeaderAllocatesNothing(t *testing.T) {
 	r.Header.Set("X-Scope-OrgID", "a")
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		_, inPath, source := y.cutPath(r.URL.Path)
-		if name, err := g.tenantOfHTTP(y, r, inPath, source); name != "acme" || err != nil {
-			t.Error(name, err)
+		if of, err := g.ownerOfHTTP(y, r, inPath, source); of.tenant != "acme" || err != nil {
+			t.Error(of, err)
 		}
 	}))
 }

@@ -189,7 +189,7 @@ func gatewaySettings(c *config.Loaded) gateway.Settings {
 	if t := c.Tenants; t != nil {
 		s.Tenants = &gateway.Tenants{Default: t.Default, Allow: t.Allow, Max: t.Max}
 		for _, from := range t.From {
-			s.Tenants.From = append(s.Tenants.From, gateway.TenantSource{Header: from.Header, Path: from.Path})
+			s.Tenants.From = append(s.Tenants.From, gateway.TenantSource{Header: from.Header, Path: from.Path, ResourceAttribute: from.ResourceAttribute})
 		}
 	}
 	return s

@@ -113,9 +113,14 @@ func (r *running) reloaded(file string) {
 
 // push sends one point of a gauge at ms and returns the status and the answer.
 func (r *running) push(name, instance string, ms int64, header ...string) (int, string) {
-	req, err := http.NewRequest(http.MethodPost, r.http+"/v1/metrics", strings.NewReader(fmt.Sprintf(
+	return r.post(fmt.Sprintf(
 		`{"resourceMetrics":[{"resource":{"attributes":[{"key":"service.instance.id","value":{"stringValue":%q}}]},
-"scopeMetrics":[{"metrics":[{"name":%q,"gauge":{"dataPoints":[{"timeUnixNano":"%d","asInt":"1"}]}}]}]}]}`, instance, name, ms*1e6)))
+"scopeMetrics":[{"metrics":[{"name":%q,"gauge":{"dataPoints":[{"timeUnixNano":"%d","asInt":"1"}]}}]}]}]}`, instance, name, ms*1e6), header...)
+}
+
+// post sends a request as JSON.
+func (r *running) post(text string, header ...string) (int, string) {
+	req, err := http.NewRequest(http.MethodPost, r.http+"/v1/metrics", strings.NewReader(text))
 	if err != nil {
 		return 0, err.Error()
 	}

@@ -22,12 +22,22 @@ type Tenants struct {
 
 // TenantSource is one place where the tenant may be said: one of its keys.
 type TenantSource struct {
-	Header string `yaml:"header,omitempty"`
-	Path   string `yaml:"path,omitempty"`
+	Header            string `yaml:"header,omitempty"`
+	Path              string `yaml:"path,omitempty"`
+	ResourceAttribute string `yaml:"resource_attribute,omitempty"`
 
-	// Accepted for what the message says: no version has them yet.
-	TLSCommonName     any `yaml:"tls_common_name,omitempty"`
-	ResourceAttribute any `yaml:"resource_attribute,omitempty"`
+	// Accepted for what the message says: no version has it yet.
+	TLSCommonName any `yaml:"tls_common_name,omitempty"`
+}
+
+func (s *TenantSource) hasOneKey() bool {
+	n := 0
+	for _, key := range []string{s.Header, s.Path, s.ResourceAttribute} {
+		if key != "" {
+			n++
+		}
+	}
+	return n == 1
 }
 
 // DefaultForwardHeader is Mimir's, Loki's and Tempo's.
@@ -57,10 +67,8 @@ func (c *Config) validateTenants(report func(path, value, msg string)) {
 		switch {
 		case s.TLSCommonName != nil:
 			report(at+".tls_common_name", "", notYet+": no listener has TLS; have the proxy that ends it set a header")
-		case s.ResourceAttribute != nil:
-			report(at+".resource_attribute", "", notYet+"; use a header or a path")
-		case (s.Header == "") == (s.Path == ""):
-			report("tenants.from", "", fmt.Sprintf("entry %d must have one key, header or path", i))
+		case !s.hasOneKey():
+			report("tenants.from", "", fmt.Sprintf("entry %d must have one key: header, path or resource_attribute", i))
 		case s.Header != "" && !isToken(s.Header):
 			report(at+".header", s.Header, "is no name of a header")
 		}

@@ -19,7 +19,7 @@ func TestTenants(t *testing.T) {
 
 	l, err = load(t, sending+`
 tenants:
-  from: [{header: X-Team}, {path: "/tenants/{tenant}"}]
+  from: [{header: X-Team}, {path: "/tenants/{tenant}"}, {resource_attribute: team.name}]
   default: nobody
   forward_header: THANOS-TENANT
   allow: [nobody, a]
@@ -27,7 +27,7 @@ tenants:
 `)
 	require.NoError(t, err)
 	require.Equal(t, &Tenants{
-		From:    []TenantSource{{Header: "X-Team"}, {Path: "/tenants/{tenant}"}},
+		From:    []TenantSource{{Header: "X-Team"}, {Path: "/tenants/{tenant}"}, {ResourceAttribute: "team.name"}},
 		Default: "nobody", ForwardHeader: "THANOS-TENANT", Allow: []string{"nobody", "a"}, Max: 2,
 	}, l.Tenants)
 	b, err := l.Effective()
@@ -40,7 +40,8 @@ func TestTenantFaults(t *testing.T) {
 		"tenants: {default: a}\n":                                                                                     "line 1: tenants: needs storage.mode direct",
 		sending + "tenants: {max: 3}\n":                                                                               "tenants.from: missing",
 		sending + "tenants: {from: [{tls_common_name: true}]}\n":                                                      "line 2: tenants.from[0].tls_common_name: not supported in this version: no listener has TLS",
-		sending + "tenants: {from: [{header: a}, {resource_attribute: team}]}\n":                                      "line 2: tenants.from[1].resource_attribute: not supported in this version",
+		sending + "tenants: {from: [{header: a, resource_attribute: team}]}\n":                                        "line 2: tenants.from: entry 0 must have one key",
+		sending + "tenants: {from: [{resource_attribute: \"\"}]}\n":                                                   "line 2: tenants.from: entry 0 must have one key: header, path or resource_attribute",
 		sending + "tenants: {from: [{}]}\n":                                                                           "line 2: tenants.from: entry 0 must have one key",
 		sending + "tenants: {from: [{header: a, path: b}]}\n":                                                         "entry 0 must have one key",
 		sending + "tenants: {from: [{header: \"a b\"}]}\n":                                                            `tenants.from[0].header: "a b": is no name of a header`,
