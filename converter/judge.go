@@ -25,6 +25,10 @@ type reading struct {
 // stagePoint judges and stages the series of a point. What is newer than all
 // that its series had, which is all but always, takes one look.
 func (c *converter) stagePoint(t *task, pt *point, p *otlp.Point, in *reading) (Reason, *otlp.Error) {
+	// The point is the sender's target's, which may be let go for the owner of a
+	// series; what another request makes of it then is not this one's.
+	own := *pt
+	pt = &own
 	g := pt.group
 	if g == nil {
 		return c.stageParts(t, pt, p, in)

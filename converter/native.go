@@ -180,7 +180,7 @@ func (s *slab) layout(spans []histogram.Span, counts []uint64, index int64) ([]h
 		return nil, nil
 	}
 	spans = append(spans, histogram.Span{Offset: int32(index + int64(i))})
-	d := s.room(len(counts))
+	d := s.room(countDeltas(counts[i:]))
 	n, from := 0, 0 // deltas written, and those of them before the last span
 	gap := 0
 	previous := uint64(0)
@@ -208,6 +208,30 @@ func (s *slab) layout(spans []histogram.Span, counts []uint64, index int64) ([]h
 	spans[len(spans)-1].Length = uint32(n - from)
 	return spans[:len(spans):len(spans)], s.take(n)
 }
+
+// countDeltas returns how many deltas a run of counts takes at most: exactly as
+// many for a long one, of which a store would otherwise keep empty memory.
+func countDeltas(counts []uint64) int {
+	if len(counts) <= exactDeltas {
+		return len(counts)
+	}
+	n, gap := 0, 0
+	for _, count := range counts {
+		if count == 0 {
+			gap++
+			continue
+		}
+		if gap <= maxGap {
+			n += gap
+		}
+		n++
+		gap = 0
+	}
+	return n
+}
+
+// exactDeltas is how many deltas are not counted before: more than SDKs make.
+const exactDeltas = 320
 
 // nativeBits is what the marks compare of a histogram: a hash of its value.
 func nativeBits(h *histogram.Histogram) uint64 {

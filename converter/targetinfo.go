@@ -62,7 +62,12 @@ func (c *converter) infoSeries(s *series.Sender[*sender]) *series.Record {
 		return st.infoSeries
 	}
 	var pt point
-	if !c.findSeries(&task{sender: s, scope: &scope{kept: true}, metric: &metric{kept: true}}, &pt, []labels.Labels{st.info}) {
+	kept := c.findSeries(&task{sender: s, scope: &scope{kept: true}, metric: &metric{kept: true}}, &pt, []labels.Labels{st.info})
+	if kept && !st.kept {
+		// Others know the series, but nobody would give it back for this sender.
+		c.unkeep(st, &pt)
+	}
+	if !kept || !st.kept {
 		return pt.record(0)
 	}
 	st.infoSeries = pt.record(0)

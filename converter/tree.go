@@ -198,12 +198,19 @@ func (s *sender) Sweep(before uint32, everything bool, refs []promstorage.Series
 				return true
 			})
 			gone := everything || m.Used < before && m.Value.points.Len() == 0
-			if gone && m.Value.reject == accepted {
-				s.families.leave(s.tenant.Name, m.Value)
+			if gone {
+				m.Value.kept = false // A request may still hold it.
+				if m.Value.reject == accepted {
+					s.families.leave(s.tenant.Name, m.Value)
+				}
 			}
 			return gone
 		})
-		return everything || sc.Used < before && sc.Value.metrics.Len() == 0
+		gone := everything || sc.Used < before && sc.Value.metrics.Len() == 0
+		if gone {
+			sc.Value.kept = false
+		}
+		return gone
 	})
 	if everything {
 		s.kept = false

@@ -52,7 +52,9 @@ type TargetAppender interface {
 }
 
 // Forgetter is implemented by backends that keep something per ref. The cache
-// tells it which refs it dropped; a ref may come back and is then unknown.
+// tells it which refs it dropped; a ref may come back and is then unknown. Two
+// requests in flight that had no room for a series may both tell of its ref:
+// one that is not known is ignored.
 type Forgetter interface {
 	Forget(refs []promstorage.SeriesRef)
 }

@@ -36,6 +36,7 @@ type Cache[S State] struct {
 	mu      sync.RWMutex
 	tenants map[string]*Tenant[S]
 
+	sweeping     sync.Mutex
 	hits, misses atomic.Uint64
 	wake         chan struct{}
 }

@@ -34,7 +34,7 @@ type recordShard struct {
 // Hold returns the record of ls and counts the caller as one that holds it until
 // [Records.Release], or nil if nobody knows the series.
 func (x *Records) Hold(ls labels.Labels) *Record {
-	hash := ls.Hash()
+	hash := hashOfLabels(ls)
 	s := &x.shards[hash%recordShards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +82,7 @@ func (x *Records) Add(sets []labels.Labels, owner *Target, b *Budget) (g *Group,
 
 // add makes a record known, unless its series is already.
 func (x *Records) add(r *Record) bool {
-	hash := r.Labels.Hash()
+	hash := hashOfLabels(r.Labels)
 	s := &x.shards[hash%recordShards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +124,7 @@ func (x *Records) Len() int { return int(x.total.Load()) }
 
 // Known reports whether there is a record for ls.
 func (x *Records) Known(ls labels.Labels) bool {
-	hash := ls.Hash()
+	hash := hashOfLabels(ls)
 	s := &x.shards[hash%recordShards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +160,7 @@ func (s *recordShard) find(hash uint64, ls labels.Labels) *Record {
 // forgotten, and its ref is appended to refs. A record held by 65535 or more
 // stays.
 func (x *Records) Release(r *Record, b *Budget, refs []storage.SeriesRef) []storage.SeriesRef {
-	hash := r.Labels.Hash()
+	hash := hashOfLabels(r.Labels)
 	s := &x.shards[hash%recordShards]
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -40,6 +40,8 @@ func (c *Cache[S]) Run(ctx context.Context) {
 // that exports every minute is silent in most of them. One target is locked at a
 // time.
 func (c *Cache[S]) Sweep() {
+	c.sweeping.Lock() // Two at once could take out what came after the first.
+	defer c.sweeping.Unlock()
 	full := c.Budget.refused.Swap(false)
 	epoch := c.Epoch()
 	idle := c.idle

@@ -104,14 +104,14 @@ func (r *Recorder) Close(context.Context) error {
 	return nil
 }
 
-// Forget drops refs: one that comes back is unknown and looked up by labels.
+// Forget drops refs: one that comes back is unknown and looked up by labels. One
+// that is not known is ignored.
 func (r *Recorder) Forget(refs []promstorage.SeriesRef) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, ref := range refs {
 		ls, ok := r.byRef[ref]
 		if !ok {
-			r.violatef("Forget of ref %d, which is not known", ref)
 			continue
 		}
 		delete(r.byRef, ref)

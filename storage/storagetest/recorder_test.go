@@ -246,10 +246,6 @@ func TestRecorderSeesMisuse(t *testing.T) {
 			app.Commit()
 			b[0] = 0xCC
 		}, "memory changed after Append: metadata"},
-		"unknown forgotten": {func(r *Recorder, app promstorage.AppenderV2) {
-			r.Forget([]promstorage.SeriesRef{77})
-			app.Rollback()
-		}, "Forget of ref 77"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := NewRecorder()
