@@ -109,6 +109,7 @@ func (c *converter) points(s *series.Sender[*sender], sc *scope, view *otlp.Metr
 		if c.usual(t, b) {
 			continue
 		}
+		c.hold(s.Target) // The point before may have left another one locked.
 		if c.detail != "" {
 			c.detail = ""
 		}
