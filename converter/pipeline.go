@@ -147,7 +147,8 @@ func (p *Pipeline) Push(ctx context.Context, req Request) (Report, error) {
 func (p *Pipeline) begin(ctx context.Context, req Request, body []byte, tenant string) *converter {
 	c := p.checkOut()
 	app := p.opts.Backend.AppenderV2(storage.WithTenant(ctx, tenant))
-	c.begin(body, app, p.cache.Tenant(tenant), p.txn.Add(1), p.cache.Epoch(), p.opts.Now().UnixMilli())
+	now := p.opts.Now()
+	c.begin(body, app, p.cache.Tenant(tenant), p.txn.Add(1), p.cache.EpochAt(now), now.UnixMilli())
 	if p.opts.usePeer {
 		c.peer = hostOf(req.Peer)
 	}

@@ -70,7 +70,10 @@ func New[S State](o Options, now func() time.Time, forget func([]storage.SeriesR
 }
 
 // Epoch returns the cache's coarse clock: seconds since it was made.
-func (c *Cache[S]) Epoch() uint32 { return uint32(c.now().Sub(c.start) / time.Second) }
+func (c *Cache[S]) Epoch() uint32 { return c.EpochAt(c.now()) }
+
+// EpochAt returns what the coarse clock says at a time of the cache's clock.
+func (c *Cache[S]) EpochAt(now time.Time) uint32 { return uint32(now.Sub(c.start) / time.Second) }
 
 // Tenant returns the tenant's part of the cache, made if need be. Who may be a
 // tenant is decided before.
