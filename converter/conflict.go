@@ -173,16 +173,17 @@ func (c *converter) conflict(kind conflictKind, s *sender, about subject, metric
 	if c.opts.OnVerdict != nil {
 		c.opts.OnVerdict(Verdict{Reason: conflictText[kind].kind, Metric: metric, Detail: about.String() + ": " + conflictText[kind].text})
 	}
-	if s.warnedMs == 0 || c.nowMs-s.warnedMs >= tellAgainMs {
-		s.warnedMs = c.nowMs
+	if last := s.warnedMs.Load(); (last == 0 || c.nowMs-last >= tellAgainMs) && s.warnedMs.CompareAndSwap(last, c.nowMs) {
 		c.report.warn(kind, about.String())
 	}
 }
 
 // describe names a resource for people.
 func (s *sender) describe() string {
-	if s.about == "" {
-		s.about = `job="` + excerpt(s.job) + `" instance="` + excerpt(s.instance) + `"`
+	if about := s.about.Load(); about != nil {
+		return *about
 	}
-	return s.about
+	about := `job="` + excerpt(s.job) + `" instance="` + excerpt(s.instance) + `"`
+	s.about.Store(&about)
+	return about
 }

@@ -35,17 +35,18 @@ func (c *converter) targetInfo(s *series.Sender[*sender], newestMs int64) {
 	case info.Live == nil || same(info.Live, r):
 		info.Live = r
 	case info.Before != nil && same(info.Before, r) && c.nowMs-info.SinceMs < writersWithinMs,
-		newestMs <= info.Live.Group().OfferedMs():
+		newestMs <= info.NewestMs:
 		// The second: both claim the same time, in one request or in two.
 		c.conflict(conflictInfo, st, subject{ls: st.info}, "", true)
 		return
 	default:
-		if info.Live.Group().OfferedIn(c.txn) {
+		if info.Txn == c.txn {
 			// One request holds both: that is no change but two claims.
 			c.conflict(conflictInfo, st, subject{ls: st.info}, "", true)
 		}
 		info.Before, info.Live, info.SinceMs = info.Live, r, c.nowMs
 	}
+	info.NewestMs, info.Txn = max(info.NewestMs, newestMs), c.txn
 	if before := info.Before; before != nil && !same(before, r) {
 		c.endInfo(before, newestMs)
 	}

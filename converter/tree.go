@@ -2,6 +2,7 @@ package converter
 
 import (
 	"iter"
+	"sync/atomic"
 
 	"github.com/prometheus/prometheus/model/labels"
 	promstorage "github.com/prometheus/prometheus/storage"
@@ -28,10 +29,11 @@ type sender struct {
 	promoted      []attribute
 	// reject is why none of the resource's points can be series.
 	reject Reason
-	// about names the resource for people, once somebody asks.
-	about string
+	// about names the resource for people, once somebody asks. It and warnedMs
+	// are guarded by nothing: conflicts are found while other targets are held.
+	about atomic.Pointer[string]
 	// warnedMs is when its client was last warned of a conflict.
-	warnedMs int64
+	warnedMs atomic.Int64
 	// info are the labels of target_info, empty for none.
 	info labels.Labels
 	// infoSeries is its series once there was a point, nil before.

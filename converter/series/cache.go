@@ -162,6 +162,11 @@ type Info struct {
 	// the gateway's clock.
 	Live, Before *Record
 	SinceMs      int64
+	// NewestMs is the newest time at which it was claimed to be live, by
+	// transaction Txn. The marks of the records do not tell: they may be guarded
+	// by another target's lock.
+	NewestMs int64
+	Txn      uint32
 }
 
 // Sender is one resource, in all its spellings.

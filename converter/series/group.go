@@ -218,6 +218,3 @@ func (g *Group) OfferedMs() int64 { return g.ms[g.offered] }
 func (g *Group) Ended() bool {
 	return g.AckedMs() != math.MinInt64 && g.records[0].bits[g.acked] == value.StaleNaN
 }
-
-// OfferedIn reports whether transaction txn made the last offer.
-func (g *Group) OfferedIn(txn uint32) bool { return g.txn == txn && g.pending }
